@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 
-from veil.base.wording import plural
+from veil.base.wording import Text, Verbatim, plural
 from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome
 from veil.outcome.result import RecodedPart
@@ -126,7 +126,11 @@ def _verify_cells(outcome: Outcome, part: RecodedPart, *, suppressed: bool = Fal
         over_limit=True,
     )
     broken = [str(finding) for finding in verification.findings if not finding.holds]
-    level_texts = ", ".join(f"{name} {level}" for name, level in levels.items())
-    treatment = "suppressed" if suppressed else f"generalized to {level_texts}"
-    promise = f"{plural(prepared.records(part.rows), 'record is', 'records are')} {treatment}, and otherwise unchanged"
+    level_texts = Verbatim(", ".join(f"{name} {level}" for name, level in levels.items()))
+    count = prepared.records(part.rows)
+    treatment = "suppressed" if suppressed else "generalized to {levels}"
+    template = (
+        f"{{count:,}} {'record is' if count == 1 else 'records are'} {treatment}, and otherwise unchanged"
+    )
+    promise = Text(template, count=count, levels=level_texts)
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

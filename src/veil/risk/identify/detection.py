@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.base.keywords import own_keywords
+from veil.base.wording import Text
 from veil.errors import ParameterError
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import (
@@ -229,6 +230,7 @@ def personal_category(
     shares = {each: int(np.count_nonzero(hits[each])) / len(texts) for each in hits if each not in SHARED}
     likely = max(shares, key=lambda each: shares[each])
     if shares[likely] > threshold:
-        return likely, f"{shares[likely]:.0%} of {different:,} different values do"
+        template = "{share} of {different:,} different values do"
+        return likely, Text(template, share=f"{shares[likely]:.0%}", different=different)
     further = texts_about_people(texts, hits, threshold, different=different, records=records)
     return next(((category, reason) for category, (_, reason) in further.items()), None)

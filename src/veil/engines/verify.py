@@ -119,7 +119,7 @@ def verify_written(
     Each row of the expected cells has `weights` records; `before` returns the original rows, in parts.
     """
     fits = sorted(rows.columns) == sorted(due.columns)
-    findings = [Finding(due.promise, fits, f"{len(rows.columns)} columns")]
+    findings = [Finding(due.promise, fits, Text("{count} columns", count=len(rows.columns)))]
     if not fits:
         return Verification(tuple(findings))
     backend = rows._find_backend()

@@ -80,7 +80,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     )
     rows = outcome.table.num_rows
     complete = np.array_equal(np.sort(origins), np.sort(outcome.origins)) and rows == origins.size
-    findings.append(Finding("every row that stays is there once", complete, f"{rows} rows"))
+    findings.append(Finding("every row that stays is there once", complete, Text("{count} rows", count=rows)))
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
     if keeps_suppressed and suppressed_rows.size:
         part = RecodedPart(parts[0].levels, suppressed_rows)

@@ -275,7 +275,8 @@ def _verify_shape(
     columns = table.column_names
     lacking = [name for name in planned if name not in columns]
     further = [name for name in columns if name not in planned]
-    measured = f"{len(columns)} columns{' that the plan looks at' if condensed else ''}"
+    of_plan = " that the plan looks at" if condensed else ""
+    measured: str = Text(f"{{count}} columns{of_plan}", count=len(columns))
     if lacking or further:
         measured = "; ".join(
             f"{what} {', '.join(map(repr, names))}"
@@ -286,7 +287,8 @@ def _verify_shape(
     planned_rows = there if rows is None or plan.suppressed_rows != "drop" else rows.size
     # The number of combinations of cells in the input is confidential: a release does not show it.
     promise = Text("the table has {rows:,} rows, as planned", rows=planned_rows)
-    measured_rows, same_length = f"{table.num_rows:,} rows", table.num_rows == planned_rows
+    measured_rows: str = Text("{count:,} rows", count=table.num_rows)
+    same_length = table.num_rows == planned_rows
     if condensed:
         promise = Text("the table has as many combinations of cells as planned")
         measured_rows = f"{table.num_rows:,} combinations of cells"

@@ -124,7 +124,7 @@ def verify_columns(columns: Sequence[str], plan: Plan, flag: str | None) -> Find
     twice = [f"{name!r} {number} times" for name, number in Counter(columns).items() if number > 1]
     problems = "; ".join([*lacking, *further, *twice])
     promise = "the table has the columns of the plan and no others"
-    return Finding(promise, not problems, problems or f"{len(columns)} columns")
+    return Finding(promise, not problems, problems or Text("{count} columns", count=len(columns)))
 
 
 def unjudged_columns(columns: Sequence[str], model_columns: Sequence[str]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import are_safe_counts
-from veil.report.words import text
+from veil.report.texts import text
 from veil.tables.columns import as_numbers, count_codes, encode_values, is_number
 from veil.tables.text import canonical_text
 from veil.utility.distributions import domain_ranks, natural_ranks

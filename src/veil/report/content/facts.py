@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from veil.base.describe import definition, parameters
+from veil.base.describe import definition, help_on, parameters
 from veil.base.spell import spell_value
 from veil.base.version import __version__
 from veil.hierarchies import reads_data
@@ -31,7 +31,7 @@ from veil.report.content.measured import Findings
 from veil.report.content.sample import sample_of
 from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
-from veil.report.words import methods_in_order, text
+from veil.report.texts import methods_in_order, text
 from veil.risk.concerns.collect import acknowledged_by, concerns_of
 
 MOST_EXAMPLES = 3
@@ -252,7 +252,7 @@ def spell_out(spec: dict[str, Any]) -> str:
 
 def _definition(declared: Any) -> str:
     """Return the definition of a model or quality model."""
-    return definition(type(declared)).replace("`", "")
+    return help_on(type(declared).__name__, "definition", definition(type(declared)))
 
 
 def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:

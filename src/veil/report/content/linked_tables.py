@@ -8,7 +8,7 @@ from veil.outcome.outcome import Outcome
 from veil.plan.linked_tables import Stacked
 from veil.report.certificate.digest import digest_of
 from veil.report.content.withheld import spell_recipe
-from veil.report.words import text
+from veil.report.texts import text
 
 
 def tables_of(outcome: Outcome, certificate: dict[str, Any]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from veil.errors import InputError
 from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import change, is_safe_column, is_treated, round_significant
 from veil.report.content.distributions import find_counted_values
-from veil.report.words import text
+from veil.report.texts import text
 from veil.tables.columns import count_codes, encode_values, is_number
 from veil.utility import (
     Comparison,
@@ -249,9 +249,9 @@ class UtilityFigures:
         for name in targets[:MOST_TARGETS]:
             self._predict(compared, name, facts)
         used = min(LEARNED_RECORDS, compared.records)
-        name = "predictions.all" if used == compared.records else "predictions.some"
-        name += "_shown" if self.hides else ""
-        facts["notes"].append(text(name, used=used, records=compared.records, folds=FOLDS))
+        how_many, shown = "all" if used == compared.records else "some", "_shown" if self.hides else ""
+        counts = {"used": used, "records": compared.records, "folds": FOLDS}
+        facts["notes"].append(text(f"predictions.{how_many}{shown}", **counts))
         return facts
 
     def _predict(self, compared: Comparison, name: str, facts: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from veil.report.pages.blocks import Block, Cell, Paragraph, TableBlock, Verbatim, list_names, number, percent
-from veil.report.words import text
+from veil.report.texts import text
 
 MOST_COLUMNS = 6
 """Columns in the table of alternatives: those of which the release keeps least."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from veil.base.wording import Verbatim as Verbatim
-from veil.report.words import text
+from veil.report.texts import text
 
 MOST_ROWS = 60
 """Rows of a table about columns; longer tables are cut, with a note."""

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, TableBlock, Verbatim, cut, note_on
-from veil.report.words import text, texts
+from veil.report.texts import text, texts
 
 
 def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from veil.base.describe import help_on
 from veil.base.wording import joined, plural
 from veil.lattice.optimality import gap_in_words
 from veil.report.pages import measured, policies, steps, tables
@@ -29,7 +30,7 @@ from veil.report.pages.blocks import (
 from veil.report.pages.concerns import concerns
 from veil.report.pages.first import first_page
 from veil.report.pages.repeat import certificate, repetition
-from veil.report.words import text, texts
+from veil.report.texts import text, texts
 
 
 def title_of(facts: dict[str, Any]) -> str:
@@ -185,7 +186,7 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
                     each["name"],
                     Verbatim(spell_parameter(model["given"][each["name"]])),
                     each["values"],
-                    each["about"].replace("`", ""),
+                    help_on(model["kind"], each["name"], each["about"]),
                 )
                 for model in request["models"]
                 for each in model["parameters"]

@@ -20,7 +20,7 @@ from veil.report.pages.blocks import (
     verdict,
 )
 from veil.report.pages.measured import as_before
-from veil.report.words import has_text, text, texts
+from veil.report.texts import has_text, text, texts
 
 
 def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
@@ -162,7 +162,8 @@ def explain_model(model: dict[str, Any], facts: dict[str, Any]) -> str:
     for name in (f"explained.{model['kind']}", f"explained.{model['kind']}.{who}"):
         if has_text(name):
             return text(name, **values)
-    return str(model["definition"])
+    definition: str = model["definition"]
+    return definition
 
 
 _AIMS = ("record linkage", "attribute linkage", "probabilistic", "table linkage")

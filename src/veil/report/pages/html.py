@@ -13,7 +13,7 @@ from veil.report.pages.document import imprint, sections, title_of
 from veil.report.pages.language import Translator
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import svg
-from veil.report.words import text
+from veil.report.texts import text
 
 _FITS = 18
 """Characters of a word in the first, and of the text in the last of three columns, that fit on a phone."""

@@ -23,7 +23,7 @@ from veil.report.pages.blocks import (
     percent,
 )
 from veil.report.pictures.charts import MOST_BARS
-from veil.report.words import text, texts
+from veil.report.texts import text, texts
 
 MOST_PICTURES = 24
 """Columns whose distributions are drawn."""

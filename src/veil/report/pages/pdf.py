@@ -17,7 +17,7 @@ from veil.report.pages.document import imprint, sections, title_of
 from veil.report.pages.language import Translator
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import Bar, Dot, Scene, Stroke, TextShape
-from veil.report.words import text
+from veil.report.texts import text
 
 ACCENT, INK, LINE, WASH, GOOD, BAD = "#0b5c8f", "#1c2430", "#d9dee6", "#f4f7fa", "#17683f", "#b3261e"
 

@@ -15,7 +15,7 @@ from veil.report.pages.blocks import (
     note_on,
     number,
 )
-from veil.report.words import text, texts
+from veil.report.texts import text, texts
 
 
 def account_of_policies(account: dict[str, Any]) -> tuple[Block, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from veil.base.wording import joined, plural
 from veil.report.pages.blocks import Block, Cell, Code, Heading, Paragraph, TableBlock, Verbatim, day
-from veil.report.words import text, texts
+from veil.report.texts import text, texts
 
 
 def repetition(facts: dict[str, Any]) -> tuple[Block, ...]:

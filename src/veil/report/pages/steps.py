@@ -18,7 +18,7 @@ from veil.report.pages.blocks import (
     spell_parameter,
 )
 from veil.report.pages.first import attack
-from veil.report.words import methods_in_order, text, texts
+from veil.report.texts import methods_in_order, text, texts
 
 
 def summarize(facts: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from veil.report.pages.blocks import Block, Paragraph, TableBlock, Verbatim, number
-from veil.report.words import text, texts
+from veil.report.texts import text, texts
 
 
 def linked_tables(facts: dict[str, Any]) -> tuple[Block, ...]:

@@ -25,7 +25,7 @@ from veil.report.pictures.shapes import (
     short,
     width_of,
 )
-from veil.report.words import text, texts
+from veil.report.texts import text, texts
 
 MOST_BARS = 12
 """Values that a picture of a distribution shows one by one."""

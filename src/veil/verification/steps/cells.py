@@ -256,7 +256,7 @@ def _pseudonyms(step: MaskStep) -> Iterator[Finding]:
     yield Finding(
         f"each value of {columns} has one pseudonym, which no other has",
         not blank and len(named_pairs) == len(values) == len(pseudonyms),
-        f"{plural(len(pseudonyms), 'pseudonym')}",
+        plural(len(pseudonyms), "pseudonym"),
     )
     strange = sum(not _has_form(method, old, new) for old, new in named_pairs)
     own = sum(old == new for old, new in named_pairs)

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import TypeAdapter
 
-from veil.base.describe import definition, parameters
+from veil.base.describe import definition, help_on, parameters
 from veil.models.base import PrivacyModel
 from veil.web.help import place_of
 from veil.web.languages import Language, paragraphs, translate
@@ -84,7 +84,7 @@ def _describe(kind: str, cls: type[Any], language: Language) -> dict[str, Any]:
             "name": each.name,
             "values": each.values,
             "default": each.default,
-            "about": translate(each.about, language),
+            "about": translate(help_on(kind, each.name, each.about), language),
             "required": each.default == "required",
             "schema": {
                 name: value
@@ -96,11 +96,12 @@ def _describe(kind: str, cls: type[Any], language: Language) -> dict[str, Any]:
         for each in parameters(cls)
     ]
     about = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
+    summary = help_on(kind, "definition", definition(cls))
     entry: dict[str, Any] = {
         "kind": kind,
-        "definition": translate(definition(cls), language),
+        "definition": translate(summary, language),
         "about": about,
-        "paragraphs": paragraphs(about, language),
+        "paragraphs": paragraphs(about, language, summary),
         "parameters": fields,
     }
     entry["help"] = place_of(cls.__name__)

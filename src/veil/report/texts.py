@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -54,22 +54,21 @@ def in_full(names: str) -> list[str]:
 @functools.cache
 def in_language(language: str) -> dict[str, str]:
     """Return the texts of a language by name."""
-    file = resources.files(__name__).joinpath(f"{language}.toml")
+    file = resources.files("veil.report").joinpath("words", f"{language}.toml")
     return dict(_flat(tomllib.loads(file.read_text(encoding="utf-8"))))
 
 
-@functools.cache
 def name_of(english: str) -> str | None:
-    """Return the name of a text that another room has worded."""
+    """Return the name of a text that another room has worded, by its English template."""
     return _names().get(english)
 
 
 @functools.cache
-def _names() -> Mapping[str, str]:
+def _names() -> dict[str, str]:
     return {english: name for name, english in in_language("en").items()}
 
 
-def _flat(tree: Mapping[str, Any], above: str = "") -> Any:
+def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
     for name, each in tree.items():
         if isinstance(each, Mapping):
             yield from _flat(each, f"{above}{name}.")

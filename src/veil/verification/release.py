@@ -324,7 +324,11 @@ def _verify_limit(published: Published, suppressed_mask: Mask, plan: Plan) -> Fi
     """Count the suppressed records, including those that are not in the table."""
     records = published.baseline.records
     count = published.rows.weights.sum_of(suppressed_mask) + records - published.records
-    allowed = largest_count(plan.suppression_limit, records)
+    return verify_suppressed(count, largest_count(plan.suppression_limit, records))
+
+
+def verify_suppressed(count: int, allowed: int) -> Finding:
+    """Check that no more records are suppressed than may be."""
     verb = "record is" if allowed == 1 else "records are"
     promise = Text(f"at most {{allowed:,}} {verb} suppressed", allowed=allowed)
     return Finding(promise, count <= allowed, f"{count:,}")

@@ -257,21 +257,15 @@ def _definition(declared: Any) -> str:
 
 def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
     """Return the treatment of each column and, after local recoding, of each part of the records."""
-    columns = []
-    for name in outcome.columns:
-        row: dict[str, Any] = {"column": name, "role": outcome.role_of(name)}
-        columns.append(
-            row
-            | (
-                _treatment_by_methods(outcome, name)
-                if outcome.plan is None
-                else _treatment_by_plan(outcome, name)
-            )
-        )
+    treatment = _treatment_by_methods if outcome.plan is None else _treatment_by_plan
+    columns: list[dict[str, Any]] = [
+        {"column": name, "role": outcome.role_of(name), **treatment(outcome, name)}
+        for name in outcome.columns
+    ]
     columns += further_columns(outcome)
     dependencies = _data_dependencies(outcome)
     facts: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": dependencies}
-    if private or outcome.plan is None or not (outcome.recoding or outcome.passes):
+    if private or not (outcome.recoding or outcome.passes):
         return facts
     prepared, names = outcome.prepared, outcome.quasi_identifiers
     if prepared is None:

@@ -175,8 +175,7 @@ class UtilityFigures:
     def _is_safe(self, name: str) -> bool:
         assert self.comparison is not None
         if name not in self._safe:
-            plan = self.outcome.plan
-            aggregated = plan is not None and name in plan.microaggregated
+            aggregated = name in self.outcome.roles.microaggregated
             masks = None
             if name in self._counted:
                 masks = functools.partial(find_counted_values, self.outcome, self._counted[name])

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from veil.report.pages.blocks import Block, Cell, Paragraph, TableBlock, Verbatim, list_names, number, percent
+from veil.report.pages.blocks import (
+    Block,
+    Cell,
+    Paragraph,
+    Row,
+    TableBlock,
+    Verbatim,
+    list_names,
+    number,
+    percent,
+)
 from veil.report.texts import text
 
 MOST_COLUMNS = 6
@@ -33,7 +43,7 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
     if not advice["alternatives"]:
         return (*blocks, *([] if advice["complete"] else [late]))
     columns = sorted(release["kept"], key=release["kept"].__getitem__)[:MOST_COLUMNS]
-    rows: list[tuple[str | Cell, ...]] = [
+    rows: list[Row] = [
         (
             Cell(each["what"], "good") if each is release else _name_of(each, facts),
             percent(_average(each)),

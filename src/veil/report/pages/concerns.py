@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, TableBlock, Verbatim, cut, note_on
+from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, Row, TableBlock, Verbatim, long_table
 from veil.report.texts import text, texts
 
 
@@ -15,17 +15,13 @@ def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
     of = "masks" if facts["asked"]["steps"] else "plan"
     blocks: list[Block] = [Paragraph(text(f"concerns.{of}_{'some' if entries else 'nothing'}"))]
     for acknowledged, title in enumerate(texts("concerns.open acknowledged")):
-        rows: list[tuple[str | Cell, ...]] = [
+        rows: list[Row] = [
             (Cell(each["kind"], "" if acknowledged else "bad"), each["statement"], each["step"])
             for each in entries
             if each["acknowledged"] == acknowledged
         ]
         if rows:
-            blocks += [
-                Heading(title),
-                TableBlock(("", *texts("concerns.what_was_found how_fix")), cut(rows)),
-                *note_on(rows),
-            ]
+            blocks += [Heading(title), *long_table(("", *texts("concerns.what_was_found how_fix")), rows)]
     if open_ones := [each["key"] for each in entries if not each["acknowledged"]]:
         key = open_ones[0]
         blocks += [

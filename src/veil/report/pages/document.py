@@ -15,16 +15,17 @@ from veil.report.pages.blocks import (
     Folded,
     Heading,
     Paragraph,
+    Row,
     Section,
     TableBlock,
     Verbatim,
-    cut,
     day,
     list_names,
-    note_on,
+    long_table,
     number,
     percent,
     spell_parameter,
+    table,
     verdict,
 )
 from veil.report.pages.concerns import concerns
@@ -78,7 +79,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
     summary, request = facts["summary"], facts["asked"]
     blocks: list[Block] = [Paragraph(_summarize(facts), "lead")]
-    rows: list[tuple[str | Cell, ...]] = []
+    rows: list[Row] = []
 
     def add(name: str, /, value: str | Cell, **values: object) -> None:
         rows.append((text(f"summary.{name}", **values), value))
@@ -170,17 +171,17 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
     request = facts["asked"]
     blocks: list[Block] = [
         Paragraph(text("main.guarantees_asked")),
-        TableBlock(
-            texts("main.guarantee what_it_means common.defends_against"),
-            tuple(
+        table(
+            "main.guarantee what_it_means common.defends_against",
+            (
                 (model["promise"], model["definition"], joined(model["attacks"], ", ") or "–")
                 for model in request["models"]
             ),
         ),
         Heading(text("common.their_parameters")),
-        TableBlock(
-            texts("common.in_a_recipe main.parameter common.value main.allowed meaning_usual_values"),
-            tuple(
+        table(
+            "common.in_a_recipe main.parameter common.value main.allowed meaning_usual_values",
+            (
                 (
                     Verbatim(model["kind"]),
                     each["name"],
@@ -209,15 +210,8 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
     )
     blocks += [Heading(text("main.roles_columns")), TableBlock(texts("main.role common.columns"), roles)]
     if request.get("person") is not None:
-        blocks.append(
-            Paragraph(
-                text(
-                    "main.several_rows_of_person",
-                    person=request["person"],
-                    knows=text(f"asked.knows.{request['knows']}"),
-                )
-            )
-        )
+        knows = text(f"asked.knows.{request['knows']}")
+        blocks.append(Paragraph(text("main.several_rows_of_person", person=request["person"], knows=knows)))
     if request["subset"]:
         blocks.append(Paragraph(text("main.research_subset")))
     return tuple(blocks)
@@ -226,7 +220,7 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
 def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     done = facts["done"]
     plain = [each for each in done["columns"] if each["column"] in measured.as_before(facts)]
-    rows: list[tuple[str | Cell, ...]] = [
+    rows: list[Row] = [
         (
             Verbatim(each["column"]),
             each["role"],
@@ -242,11 +236,10 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
         unchanged = Verbatim(", ".join(each["column"] for each in plain))
         as_it_was = [Folded(text("done.as_before", count=len(plain)), (Paragraph(unchanged),))]
     if facts["asked"]["steps"]:
-        brief: list[tuple[str | Cell, ...]] = [(row[0], row[2]) for row in rows]
-        return (TableBlock(texts("common.column main.treatment"), cut(brief)), *note_on(brief), *as_it_was)
+        brief: list[Row] = [(row[0], row[2]) for row in rows]
+        return (*long_table(texts("common.column main.treatment"), brief), *as_it_was)
     blocks: list[Block] = [
-        TableBlock(texts("common.column main.role treatment level looks_like"), cut(rows), right=(3,)),
-        *note_on(rows),
+        *long_table(texts("common.column main.role treatment level looks_like"), rows, right=(3,)),
         Paragraph(text("main.level_0"), "note"),
         *as_it_was,
     ]
@@ -257,32 +250,28 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     if done["flag"]:
         blocks.append(Paragraph(text("main.flag_added", flag=done["flag"])))
     if "parts" in done:
-        blocks.append(Heading(text("main.transformations_parts_records")))
-        names = [Verbatim(each) for each in done["parts"][0]["levels"]] if done["parts"] else []
-        first = names[:8]
-        recoded: list[tuple[str | Cell, ...]] = [
-            (str(at), number(part["records"]), *(str(part["levels"][name]) for name in first))
-            for at, part in enumerate(done["parts"], 1)
-        ]
-        blocks.append(
-            TableBlock(
-                (text("main.part"), text("common.records"), *first),
-                cut(recoded),
-                right=tuple(range(len(first) + 2)),
-            )
-        )
-        blocks += note_on(recoded)
-        if len(names) > len(first):
-            blocks.append(Paragraph(text("done.further_levels", columns=len(names) - len(first)), "note"))
-        measures = facts["summary"].get("measures", {})
-        blocks.append(
-            TableBlock(
-                texts("main.measure_whole_release common.value"),
-                tuple((name.replace("_", " "), number(value)) for name, value in measures.items()),
-                right=(1,),
-            )
-        )
+        blocks += _parts(done["parts"], facts["summary"].get("measures", {}))
     return tuple(blocks)
+
+
+def _parts(parts: list[dict[str, Any]], measures: dict[str, float]) -> list[Block]:
+    """Return the levels of each part of the records, and measures of the whole release."""
+    names = [Verbatim(each) for each in parts[0]["levels"]] if parts else []
+    first = names[:8]
+    rows: list[Row] = [
+        (str(at), number(part["records"]), *(str(part["levels"][name]) for name in first))
+        for at, part in enumerate(parts, 1)
+    ]
+    headings = (text("main.part"), text("common.records"), *first)
+    further = len(names) - len(first)
+    note = [Paragraph(text("done.further_levels", columns=further), "note")] if further else []
+    figures = tuple((name.replace("_", " "), number(value)) for name, value in measures.items())
+    return [
+        Heading(text("main.transformations_parts_records")),
+        *long_table(headings, rows, right=tuple(range(len(headings)))),
+        *note,
+        TableBlock(texts("main.measure_whole_release common.value"), figures, right=(1,)),
+    ]
 
 
 _MANY = 6
@@ -298,7 +287,7 @@ def _level(column: dict[str, Any]) -> str:
 
 
 def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
-    rows: list[tuple[str | Cell, ...]] = [
+    rows: list[Row] = [
         (each["promise"], each["found"], verdict(each["holds"])) for each in facts["verification"]
     ]
     if facts["asked"]["steps"] and not rows:
@@ -314,8 +303,7 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     others = [row for row in rows if row not in same] if len(same) > _MANY else rows
     blocks: list[Block] = [
         Paragraph(joined(sentences)),
-        TableBlock(texts("common.promise found verified"), cut(others)),
-        *note_on(others),
+        *long_table(texts("common.promise found verified"), others),
     ]
     if len(same) > _MANY:
         names = [str(row[0]).removeprefix("column ").split(" is ", 1)[0] for row in same]

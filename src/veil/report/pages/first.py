@@ -8,15 +8,16 @@ from typing import Any
 from veil.base.wording import Text, joined, plural
 from veil.report.pages.blocks import (
     Block,
-    Cell,
     Heading,
     Paragraph,
     Points,
+    Row,
     Signatures,
     TableBlock,
     Verbatim,
     list_names,
     percent,
+    table,
     verdict,
 )
 from veil.report.pages.measured import as_before
@@ -57,11 +58,11 @@ def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
     return (*blocks, Signatures(people))
 
 
-def _description_rows(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
+def _description_rows(facts: dict[str, Any]) -> list[Row]:
     about, out = facts["about"], facts["output"]
     file = (facts["input"] or {}).get("file")
     descriptions = {**about, "data_set": about["data_set"] or file}
-    rows: list[tuple[str | Cell, ...]] = [
+    rows: list[Row] = [
         (
             text(f"first.{name}"),
             text("first.not_stated") if descriptions[name] is None else Verbatim(descriptions[name]),
@@ -101,19 +102,13 @@ def _promises(facts: dict[str, Any]) -> list[Block]:
     verdicts = [verdict(holds.get(each["promise"], True)) for each in models]
     if facts["statement"]:
         rows = [(each["promise"], cell) for each, cell in zip(models, verdicts, strict=True)]
-        return [
-            Paragraph(facts["statement"]),
-            TableBlock(texts("first.what_the_table_shows common.verified"), tuple(rows)),
-        ]
+        return [Paragraph(facts["statement"]), table("first.what_the_table_shows common.verified", rows)]
     knowledge = Paragraph(text("first.knowledge", columns=list_names(_known_columns(facts), 12)))
     promise_rows = [
         (each["promise"], explain_model(each, facts), cell)
         for each, cell in zip(models, verdicts, strict=True)
     ]
-    return [
-        knowledge,
-        TableBlock(texts("common.promise first.in_plain_words common.verified"), tuple(promise_rows)),
-    ]
+    return [knowledge, table("common.promise first.in_plain_words common.verified", promise_rows)]
 
 
 def _promises_of_methods(facts: dict[str, Any]) -> list[Block]:

@@ -7,20 +7,19 @@ from typing import Any
 
 from veil.base.wording import joined, plural
 from veil.report.pages.blocks import (
-    MOST_ROWS,
     Block,
-    Cell,
     Folded,
     Heading,
     Paragraph,
     Picture,
+    Row,
     TableBlock,
     Verbatim,
-    cut,
     list_names,
-    note_on,
+    long_table,
     number,
     percent,
+    table,
 )
 from veil.report.pictures.charts import MOST_BARS
 from veil.report.texts import text, texts
@@ -86,33 +85,28 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
         return {} if table is None else {each["columns"][0]: each for each in table["attributes"]["single"]}
 
     first, second = by_name(before), by_name(after)
-    rows: list[tuple[str | Cell, ...]] = []
+    rows: list[Row] = []
+    measures = ("distinction", "separation")
     for name, each in sorted(second.items(), key=lambda item: -first.get(item[0], item[1])["separation"]):
-        old = first.get(name)
-        cells = [percent(old["distinction"]), percent(old["separation"])] if old else []
-        rows.append((Verbatim(name), *cells, percent(each["distinction"]), percent(each["separation"])))
+        tables = [table for table in (first.get(name), each) if table]
+        rows.append((Verbatim(name), *(percent(table[which]) for table in tables for which in measures)))
     headings: tuple[str, ...] = texts("common.column annex.distinction annex.separation")
     if first:
         headings = texts(
             "common.column annex.distinction_before separation_before distinction_after separation_after"
         )
     blocks: list[Block] = [
-        TableBlock(headings, cut(rows), right=tuple(range(1, len(headings)))),
-        *note_on(rows),
+        *long_table(headings, rows, right=tuple(range(1, len(headings)))),
         Paragraph(text("annex.distinction_and_separation"), "note"),
     ]
     sets = after["attributes"]["sets"][:5]
     if sets:
         blocks += [
             Heading(text("annex.sets_columns_separate")),
-            TableBlock(
-                texts("common.columns annex.distinction annex.separation"),
-                tuple(
-                    (
-                        list_names(each["columns"], 12),
-                        percent(each["distinction"]),
-                        percent(each["separation"]),
-                    )
+            table(
+                "common.columns annex.distinction annex.separation",
+                (
+                    (list_names(each["columns"], 12), *(percent(each[name]) for name in measures))
                     for each in sets
                 ),
                 right=(1, 2),
@@ -152,27 +146,23 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 def _quality(figures: dict[str, Any]) -> list[Block]:
     measures = ("granularity", "intensity", "entropy", "squared_error")
-    rows: list[tuple[str | Cell, ...]] = [
-        (
-            Verbatim(each["column"]),
-            *(percent(each[name]) for name in measures),
-            percent(each["missing_after"]),
-        )
+    rows: list[Row] = [
+        (Verbatim(each["column"]), *(percent(each[name]) for name in (*measures, "missing_after")))
         for each in figures["attributes"]
     ]
     withheld = figures["withheld"]
     together = (text("annex.all_together"), *(percent(figures["together"][name]) for name in measures), "")
     return [
         Paragraph(text("annex.how_much_information")),
-        TableBlock(
+        *long_table(
             texts("annex.quasi_identifier granularity intensity entropy squared_error cells_without_value"),
-            (*cut(rows), together),
+            rows,
             right=(1, 2, 3, 4, 5),
+            last=(together,),
         ),
-        *note_on(rows),
-        TableBlock(
-            texts("annex.measure_whole_table annex.left"),
-            tuple((text(f"quality.{key}"), percent(value)) for key, value in figures["table"].items()),
+        table(
+            "annex.measure_whole_table annex.left",
+            ((text(f"quality.{key}"), percent(value)) for key, value in figures["table"].items()),
             right=(1,),
         ),
         *(
@@ -184,7 +174,7 @@ def _quality(figures: dict[str, Any]) -> list[Block]:
 
 
 def _statistics(statistics: list[dict[str, Any]], private: bool, unchanged: set[str]) -> list[Block]:
-    rows: list[tuple[str | Cell, ...]] = []
+    rows: list[Row] = []
     for each in statistics:
         old, new = each["before"], each["after"]
         before: tuple[str, ...] = ()
@@ -220,11 +210,10 @@ def _statistics(statistics: list[dict[str, Any]], private: bool, unchanged: set[
     unchanged_rows = [row for row in rows if row[0] in unchanged]
     blocks: list[Block] = [Heading(text("annex.summary_statistics"))]
     if changed_rows:
-        blocks += [TableBlock(headings, cut(changed_rows), right=right), *note_on(changed_rows)]
+        blocks += long_table(headings, changed_rows, right)
     if unchanged_rows:
-        table = TableBlock(headings, cut(unchanged_rows), right=right)
         title = text("annex.statistics_as_before", count=len(unchanged_rows))
-        blocks.append(Folded(title, (table, *note_on(unchanged_rows))))
+        blocks.append(Folded(title, tuple(long_table(headings, unchanged_rows, right))))
     if not private:
         blocks.append(Paragraph(text("annex.not_shown_of_input"), "note"))
     return blocks
@@ -253,14 +242,9 @@ def _value(value: Any) -> str:
 def _preservation(preservation: dict[str, Any], unchanged: set[str]) -> list[Block]:
     if not preservation["columns"]:
         return []
-    rows = [
-        (
-            Verbatim(each["column"]),
-            percent(each["compared"]),
-            percent(each["mean_change"]),
-            percent(each["variance_change"]),
-            number(each["sse_sst"]),
-        )
+    shares = ("compared", "mean_change", "variance_change")
+    rows: list[Row] = [
+        (Verbatim(each["column"]), *(percent(each[name]) for name in shares), number(each["sse_sst"]))
         for each in preservation["columns"]
     ]
     changed_rows = [row for row in rows if row[0] not in unchanged]
@@ -269,27 +253,23 @@ def _preservation(preservation: dict[str, Any], unchanged: set[str]) -> list[Blo
         return []
     return [
         Heading(text("annex.columns_of_numbers")),
-        TableBlock(headings, tuple(changed_rows[:MOST_ROWS]), right=(1, 2, 3, 4)),
-        *note_on(changed_rows),
+        *long_table(headings, changed_rows, right=(1, 2, 3, 4)),
         Paragraph(text("annex.changes_rounded"), "note"),
     ]
 
 
 def _predictions(predictions: dict[str, Any]) -> list[Block]:
     blocks: list[Block] = [Heading(text("annex.predicting_sensitive_columns"))]
+    shares = ("original", "released", "zero_r")
     if predictions["classification"]:
         blocks.append(
-            TableBlock(
-                texts(
-                    "common.column annex.model accuracy_before accuracy_after most_frequent_value kept_gain"
-                ),
-                tuple(
+            table(
+                "common.column annex.model accuracy_before accuracy_after most_frequent_value kept_gain",
+                (
                     (
                         Verbatim(each["target"]),
                         each["method"],
-                        percent(each["original"]),
-                        percent(each["released"]),
-                        percent(each["zero_r"]),
+                        *(percent(each[name]) for name in shares),
                         _gain(each),
                     )
                     for each in predictions["classification"]
@@ -299,9 +279,9 @@ def _predictions(predictions: dict[str, Any]) -> list[Block]:
         )
     if predictions["regression"]:
         blocks.append(
-            TableBlock(
-                texts("common.column annex.model r2_before r2_after"),
-                tuple(
+            table(
+                "common.column annex.model r2_before r2_after",
+                (
                     (Verbatim(each["target"]), each["method"], *(number(value) for value in each["r2"]))
                     for each in predictions["regression"]
                 ),

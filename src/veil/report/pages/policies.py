@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from veil.report.pages.blocks import (
-    Block,
-    Cell,
-    Heading,
-    Paragraph,
-    TableBlock,
-    Verbatim,
-    cut,
-    note_on,
-    number,
-)
+from veil.report.pages.blocks import Block, Heading, Paragraph, Row, Verbatim, long_table, number
 from veil.report.texts import text, texts
 
 
@@ -26,12 +16,8 @@ def account_of_policies(account: dict[str, Any]) -> tuple[Block, ...]:
     for part, headings in _GRIDS.items():
         entries = dict(account[part]).items()
         if entries:
-            rows: list[tuple[str | Cell, ...]] = [(name, number(count)) for name, count in entries]
-            blocks += [
-                Heading(text(f"policies.{part}")),
-                TableBlock(texts(headings), cut(rows)),
-                *note_on(rows),
-            ]
+            rows: list[Row] = [(name, number(count)) for name, count in entries]
+            blocks += [Heading(text(f"policies.{part}")), *long_table(texts(headings), rows)]
     if account["substituted"]:
         blocks += [
             Heading(text("policies.substituted")),

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from veil.base.wording import joined, plural
-from veil.report.pages.blocks import Block, Cell, Code, Heading, Paragraph, TableBlock, Verbatim, day
+from veil.report.pages.blocks import Block, Code, Heading, Paragraph, Row, TableBlock, Verbatim, day
 from veil.report.texts import text, texts
 
 
 def repetition(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the input, the versions and the recipe."""
-    rows: list[tuple[str | Cell, ...]] = []
+    rows: list[Row] = []
     source = facts["input"]
     if source is not None:
         if "file" in source:

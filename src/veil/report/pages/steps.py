@@ -7,18 +7,18 @@ from typing import Any
 from veil.base.wording import joined
 from veil.report.pages.blocks import (
     Block,
-    Cell,
     Heading,
     Paragraph,
-    TableBlock,
+    Row,
     Verbatim,
     list_names,
     number,
     percent,
     spell_parameter,
+    table,
 )
 from veil.report.pages.first import attack
-from veil.report.texts import methods_in_order, text, texts
+from veil.report.texts import methods_in_order, text
 
 
 def summarize(facts: dict[str, Any]) -> str:
@@ -36,22 +36,18 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
     steps = facts["asked"]["steps"]
     blocks: list[Block] = [
         Paragraph(text("mask.methods_asked")),
-        TableBlock(
-            texts("mask.step method what_it_does common.defends_against"),
-            tuple(
+        table(
+            "mask.step method what_it_does common.defends_against",
+            (
                 (str(at), step["kind"], step["definition"], joined(map(attack, step["attacks"]), ", ") or "–")
                 for at, step in enumerate(steps, 1)
             ),
         ),
         Heading(text("common.their_parameters")),
-        TableBlock(
-            texts("mask.step common.columns mask.parameters"),
-            tuple(
-                (
-                    str(at),
-                    list_names(step["columns"], 60) or "–",
-                    _spell_parameters(step["parameters"]),
-                )
+        table(
+            "mask.step common.columns mask.parameters",
+            (
+                (str(at), list_names(step["columns"], 60) or "–", _spell_parameters(step["parameters"]))
                 for at, step in enumerate(steps, 1)
             ),
         ),
@@ -60,11 +56,9 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
     if figures and not facts["private"]:
         blocks += [
             Heading(text("mask.each_step_cost")),
-            TableBlock(
-                texts(
-                    "mask.step common.column mask.changed_cells linked_by_distance smallest_group unique_records"
-                ),
-                tuple(figures),
+            table(
+                "mask.step common.column mask.changed_cells linked_by_distance smallest_group unique_records",
+                figures,
             ),
             Paragraph(text("mask.linkage_explained"), "note"),
         ]
@@ -74,10 +68,7 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
         for name, value in step["facts"].items()
     ]
     if facts_of and not facts["private"]:
-        blocks += [
-            Heading(text("mask.facts_about_run")),
-            TableBlock(texts("mask.step fact common.value"), tuple(facts_of)),
-        ]
+        blocks += [Heading(text("mask.facts_about_run")), table("mask.step fact common.value", facts_of)]
     quasi_identifiers = facts["asked"]["roles"].get("quasi-identifying", [])
     blocks.append(Paragraph(text("mask.attacker_knows", columns=list_names(quasi_identifiers, 60)), "note"))
     return tuple(blocks)
@@ -87,7 +78,7 @@ def _spell_parameters(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {spell_parameter(value)}" for name, value in parameters.items()) or "–"
 
 
-def _figures(at: int, step: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
+def _figures(at: int, step: dict[str, Any]) -> list[Row]:
     """Return the loss and the risk of a step, in a row for each changed column."""
     figures = step["figures"]
     changed = list(figures["changed"].items())[:6]

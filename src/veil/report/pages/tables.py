@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from veil.report.pages.blocks import Block, Paragraph, TableBlock, Verbatim, number
-from veil.report.texts import text, texts
+from veil.report.pages.blocks import Block, Paragraph, Verbatim, number, table
+from veil.report.texts import text
 
 
 def linked_tables(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the input and the output of each table."""
     return (
         Paragraph(text("tables.about_the_same_people")),
-        TableBlock(
-            texts(
-                "tables.table tables.rows_input tables.rows_released tables.columns_released tables.sha256_of_content"
-            ),
-            tuple(
+        table(
+            "tables.table tables.rows_input tables.rows_released tables.columns_released tables.sha256_of_content",
+            (
                 (
                     Verbatim(each["name"]),
                     number(each["rows_in"]),

@@ -238,7 +238,9 @@ def _randomized_response(step: MaskStep) -> Iterator[Finding]:
         each for each, column in zip(method.categories, chances, strict=True) if any(map(Fraction, column))
     }
     fits = pa.types.is_string(step.after[name].type) and categories <= possible
-    measured = f"{len(categories & possible)} of {len(method.categories)}" if fits else "others"
+    measured = "others"
+    if fits:
+        measured = Text("{some} of {all}", some=len(categories & possible), all=len(method.categories))
     yield Finding(f"column {name!r} shows declared categories only, as text", fits, measured)
 
 

@@ -14,6 +14,7 @@ from veil.api.release import Release
 from veil.base.keywords import own_keywords
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
+from veil.base.wording import Text
 from veil.dp.accountant import Accountant
 from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError, PlanError, Say, VerificationError
@@ -180,6 +181,9 @@ def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:
     return sum((Symbolic.read(each.local_epsilon or 0) for each in methods), start=Symbolic(Fraction(0)))
 
 
+_AFTER_STEP = "after step {step}, {method}: {promise}"
+
+
 def _combine(steps: list[StepSummary], *, is_last: bool) -> Verification:
     """Combine the findings of all steps, labelled by step if others follow, which may undo a promise."""
     if len(steps) == 1 and is_last:
@@ -187,9 +191,14 @@ def _combine(steps: list[StepSummary], *, is_last: bool) -> Verification:
     findings: list[Finding] = []
     open_questions: list[str] = []
     for number, step in enumerate(steps, start=1):
-        label = f"after step {number}, {type(step.method).__name__}"
-        findings += [replace(each, promise=f"{label}: {each.promise}") for each in step.verification.findings]
-        open_questions += [f"{label}: {each}" for each in step.verification.open_questions]
+        label = {"step": number, "method": type(step.method).__name__}
+        findings += [
+            replace(each, promise=Text(_AFTER_STEP, promise=each.promise, **label))
+            for each in step.verification.findings
+        ]
+        open_questions += [
+            Text(_AFTER_STEP, promise=each, **label) for each in step.verification.open_questions
+        ]
     costly = [step.method for step in steps if step.method.local_epsilon is not None]
     if len(costly) > 1:
         promise = "all randomized columns of a person together have a local ε of at most"

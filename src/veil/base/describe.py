@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from veil.base.wording import Text
+
 _WORDS = {
     "integer": "integer",
     "number": "number",
@@ -59,6 +61,15 @@ def definition(cls: type[Any]) -> str:
     """
     text = inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0]
     return " ".join(text.split())
+
+
+def help_on(kind: str, part: str, english: str) -> Text:
+    """Return the help of a declaration on a parameter, or its `definition`, with its place as a name.
+
+    >>> help_on("KAnonymity", "k", "smallest allowed `class`").name
+    'help.KAnonymity.k'
+    """
+    return Text("{english}", f"help.{kind}.{part}", english=english.replace("`", ""))
 
 
 def _default(cls: type[Any], name: str) -> str:

@@ -7,6 +7,7 @@ that breaks its bound has to be printed beyond it.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Literal
@@ -25,13 +26,54 @@ _MOST_DIGITS = 40
 """Digits after which two numbers are shown as equal."""
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
+class Text(str):
+    """A text that knows its template and its values, so that a page can show it in another language.
+
+    >>> Text("at most {count:,} records are suppressed", count=1200)
+    'at most 1,200 records are suppressed'
+    """
+
+    template: str
+    values: Mapping[str, object]
+    name: str
+
+    def __new__(cls, template: str, name: str = "", /, **values: object) -> Text:
+        """Fill a template; `name` is that of a text of a page."""
+        text = super().__new__(cls, template.format(**values))
+        text.template, text.name, text.values = template, name, values
+        return text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (self.template, self.name, self.values)
+
+
+class Verbatim(str):
+    """A text of a table or of the data holder, which stays as it is in every language."""
+
+    __slots__ = ()
+
+
+def _restored(template: str, name: str, values: Mapping[str, object]) -> Text:
+    return Text(template, name, **values)
+
+
+def joined(texts: Iterable[str], by: str = " ") -> Text:
+    """Join texts, each of which stays one.
+
+    >>> joined(["Rounding", "Shuffling"], ", then ")
+    'Rounding, then Shuffling'
+    """
+    values = {f"text{at}": each for at, each in enumerate(texts)}
+    return Text(by.join(f"{{{each}}}" for each in values), **values)
+
+
+def plural(count: int, one: str, many: str | None = None) -> Text:
     """Count things.
 
     >>> plural(1, "class", "classes"), plural(0, "row"), plural(30162, "record")
     ('1 class', '0 rows', '30,162 records')
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return Text(f"{{count:,}} {one if count == 1 else many or one + 's'}", count=count)
 
 
 def exactly(number: float) -> str:

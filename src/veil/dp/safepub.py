@@ -63,7 +63,7 @@ from pydantic import BeforeValidator, Field
 from veil.base.declare import declared
 from veil.base.exact import ball
 from veil.base.randomness import Randomness
-from veil.base.wording import plural
+from veil.base.wording import Text, joined, plural
 from veil.classes.sample import Sample
 from veil.dp.parameters import Parameters, parameters
 from veil.dp.symbolic import Symbolic, enclosure
@@ -258,30 +258,46 @@ class SafePub(PrivacyModel):
         yours, without = "your record is not", "your record"
         if rows is not None:
             yours, without = "none of your rows is", "you and all of your rows"
-        text = (
-            f"With a probability of at least {absent:.1f} % {yours} in the data at all; if it is, it is "
-            f"hidden among at least {parameters.k - 1} others that look the same. Whatever somebody concludes from the data "
-            f"would hardly be different without {without}: no result becomes more than {_factor(self.epsilon)} times "
-            f"as likely or unlikely, except with a probability of {_chance(budgets.delta)} "
-            f"((ε, δ)-differential privacy with ε = {Symbolic.read(self.epsilon)}, δ = {_chance(budgets.delta)}"
+        spent = (
+            "; {search} of ε was spent to choose how coarse the data are"
+            if self.generalization is None
+            else ""
         )
-        if self.generalization is None:
-            text += f"; {budgets.search} of ε was spent to choose how coarse the data are"
-        text += ")."
+        promise = Text(
+            f"With a probability of at least {{absent:.1f}} % {yours} in the data at all; if it is, it is hidden among at "
+            "least {others} others that look the same. Whatever somebody concludes from the data would hardly be different "
+            f"without {without}: no result becomes more than {{factor}} times as likely or unlikely, except with a "
+            f"probability of {{delta}} ((ε, δ)-differential privacy with ε = {{epsilon}}, δ = {{delta}}{spent}).",
+            absent=absent,
+            others=parameters.k - 1,
+            factor=_factor(self.epsilon),
+            delta=_chance(budgets.delta),
+            epsilon=str(Symbolic.read(self.epsilon)),
+            search=str(budgets.search),
+        )
+        sentences = [promise]
         if rows is not None:
-            text += f" At most {plural(rows, 'row')} of each person took part, drawn at random."
+            row_count = plural(rows, "row")
+            sentences.append(
+                Text("At most {rows} of each person took part, drawn at random.", rows=row_count)
+            )
         if self.acquisition_sampling is not None:
-            text += (
-                f" This rests on what was declared of the table: everybody came into it with a probability of "
-                f"{Symbolic.read(self.acquisition_sampling)}, by a draw of their own, nobody knows who did, and nothing "
-                "else is published from it."
+            sampling = str(Symbolic.read(self.acquisition_sampling))
+            sentences.append(
+                Text(
+                    "This rests on what was declared of the table: everybody came into it with a probability of {sampling}, "
+                    "by a draw of their own, nobody knows who did, and nothing else is published from it.",
+                    sampling=sampling,
+                )
             )
         if not self.is_proven:
-            text += (
-                " NOT PROVEN: how coarse the data are was chosen by the search as published, which reads the sample "
-                "and compares exact scores. The promise does not cover what this choice tells."
+            sentences.append(
+                Text(
+                    "NOT PROVEN: how coarse the data are was chosen by the search as published, which reads the sample "
+                    "and compares exact scores. The promise does not cover what this choice tells."
+                )
             )
-        return text
+        return joined(sentences)
 
     # --- as a privacy model ---------------------------------------------------------------------------
 
@@ -301,9 +317,13 @@ class SafePub(PrivacyModel):
         sizes += [published.suppressed_records] if published.suppressed_records else []
         smallest = min(sizes, default=published.records)
         measured = f"k = {smallest}" if sizes else "no records"
-        promise = f"every record looks like at least {k - 1} others (SafePub)"
+        promise = Text("every record looks like at least {others} others (SafePub)", others=k - 1)
         if self.acquisition_sampling is not None:
-            promise += f", in a random sample with a rate of {self.acquisition_sampling}, as declared"
+            promise = Text(
+                "{promise}, in a random sample with a rate of {rate}, as declared",
+                promise=promise,
+                rate=str(self.acquisition_sampling),
+            )
         return Finding(promise, smallest >= k or not sizes, measured)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+from veil.base.wording import Text
 from veil.quality.base import Score
 
 
@@ -40,4 +41,5 @@ def gap_in_words(gap: float) -> str:
     """
     if gap == 0:
         return "no score is better"
-    return f"the best score may be up to {min(math.ceil(1000 * gap), 1000) / 10:g} % lower"
+    share = f"{min(math.ceil(1000 * gap), 1000) / 10:g} %"
+    return Text("the best score may be up to {share} lower", share=share)

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from veil.base.compiled import kernel
 from veil.base.declare import declared
+from veil.base.wording import Text
 from veil.classes.encoding import Encoding
 from veil.classes.kernels import Words
 from veil.classes.sample import Sample
@@ -110,12 +111,11 @@ class SubsetKAnonymity(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Count the records of every group of every set."""
         subsets = self.known_sets(published.names)
-        what = (
-            f"any {len(subsets[0])}"
-            if self.m is not None
-            else " or ".join(" and ".join(map(repr, s)) for s in subsets)
-        )
-        promise = f"{self.k}-anonymity against anyone who knows {what} of the quasi-identifiers"
+        columns: str = Text("any {number}", number=len(subsets[0]) if subsets else 0)
+        if self.m is None:
+            columns = " or ".join(" and ".join(map(repr, s)) for s in subsets)
+        template = "{k}-anonymity against anyone who knows {columns} of the quasi-identifiers"
+        promise = Text(template, k=self.k, columns=columns)
         if not published.sizes.size:
             return Finding(promise, True, "no class")
         groups = _Groups(published)

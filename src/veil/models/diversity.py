@@ -14,7 +14,7 @@ from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
 from veil.base.views import FillingRule, View
-from veil.base.wording import beside, exactly
+from veil.base.wording import Text, beside, exactly
 from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -76,7 +76,8 @@ class DistinctLDiversity(SensitiveModel):
         """Count the values of each class."""
         least = ClassValues(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
         measured = f"l = {least}" if published.sizes.size else "no class"
-        return Finding(f"distinct {self.l}-diversity of {self.attribute!r}", bool(least >= self.l), measured)
+        promise = Text("distinct {l}-diversity of {attribute!r}", l=self.l, attribute=self.attribute)
+        return Finding(promise, bool(least >= self.l), measured)
 
     @classmethod
     def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
@@ -159,9 +160,9 @@ class RecursiveCLDiversity(SensitiveModel):
             worst = max(Fraction(first, rest) if rest else math.inf for first, rest in pairs)
             measured = f"r_1 is at most {beside(worst, self.c)} times the rest"
             measured += ", and less is needed" if worst == c else ""
-        return Finding(
-            f"recursive ({exactly(self.c)}, {self.l})-diversity of {self.attribute!r}", holds, measured
-        )
+        template = "recursive ({c}, {l})-diversity of {attribute!r}"
+        promise = Text(template, c=exactly(self.c), l=self.l, attribute=self.attribute)
+        return Finding(promise, holds, measured)
 
     @classmethod
     def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:

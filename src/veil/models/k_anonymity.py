@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from veil.base.declare import declared
+from veil.base.wording import Text
 from veil.classes.sample import Sample
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
@@ -41,9 +42,8 @@ class KAnonymity(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Check the size of the smallest class."""
         smallest = int(published.sizes.min(initial=published.records))
-        return Finding(
-            f"{self.k}-anonymity", smallest >= self.k or not published.sizes.size, f"k = {smallest}"
-        )
+        promise = Text("{k}-anonymity", k=self.k)
+        return Finding(promise, smallest >= self.k or not published.sizes.size, f"k = {smallest}")
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import ball, decimal_fraction, is_at_most
+from veil.base.wording import Text
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
@@ -145,12 +146,17 @@ class KMap(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Count the smallest class, in the population if available. It is never smaller there."""
         needed = self.k
-        promise = f"{self.k}-map"
+        promise = Text("{k}-map", k=self.k)
         sizes = published.sizes
         if self.population is not None:
             whole = (published.baseline if published.population is None else published.population).people
             needed = self.derived_class_size(whole)
-            promise += f", estimated for {self.population}: classes of {needed}"
+            promise = Text(
+                "{promise}, estimated for {population}: classes of {size}",
+                promise=promise,
+                population=str(self.population),
+                size=needed,
+            )
         else:
             sizes = sizes_in_population(published)
         smallest = int(sizes.min(initial=np.iinfo(np.int64).max))

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from veil.base.views import FillingRule
+from veil.base.wording import joined
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -132,7 +133,7 @@ class SensitiveModel(PrivacyModel):
         if self.missing == "worst":
             table = fill_published(published, self.attribute, self.filling)
         finding = self.check(table or published, published)
-        promise = finding.promise + self.labels[self.missing]
+        promise = joined([finding.promise, self.labels[self.missing]], "")
         if self.missing == "worst" and not published.rows.owners.are_records:
             return Finding(promise, False, _NOT_OF_PEOPLE)
         if table is None:

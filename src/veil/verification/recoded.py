@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 
-from veil.base.wording import plural
+from veil.base.wording import Text, Verbatim
 from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome
 from veil.outcome.result import Origins, RecodedPart
@@ -21,6 +21,7 @@ from veil.verification.release import (
     verify_model,
     verify_release,
     verify_roles,
+    verify_suppressed,
 )
 
 
@@ -80,7 +81,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     )
     rows = outcome.table.num_rows
     complete = np.array_equal(np.sort(origins), np.sort(outcome.origins)) and rows == origins.size
-    findings.append(Finding("every row that stays is there once", complete, f"{rows} rows"))
+    findings.append(Finding("every row that stays is there once", complete, Text("{count} rows", count=rows)))
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
     if keeps_suppressed and suppressed_rows.size:
         part = RecodedPart(parts[0].levels, suppressed_rows)
@@ -91,8 +92,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     if not before.owners.are_records:
         findings += verify_lost_rows(before, suppressed_mask, allowed)
     elif allowed is not None:
-        promise = f"at most {plural(allowed, 'record is', 'records are')} suppressed"
-        findings.append(Finding(promise, suppressed_count <= allowed, f"{suppressed_count:,}"))
+        findings.append(verify_suppressed(suppressed_count, allowed))
     return Verification(tuple(findings))
 
 
@@ -103,8 +103,9 @@ def _verify_columns(outcome: Outcome) -> Finding:
     planned += [outcome.flag] if outcome.flag is not None else []
     lacking = [f"without {name!r}" for name in planned if name not in columns]
     further = [f"also {name!r}" for name in columns if name not in planned]
-    noun = "columns that the plan looks at" if outcome.is_condensed else "columns"
-    measured = "; ".join([*lacking, *further]) or f"{len(columns)} {noun}"
+    of_plan = " that the plan looks at" if outcome.is_condensed else ""
+    count = Text(f"{{count}} columns{of_plan}", count=len(columns))
+    measured = "; ".join([*lacking, *further]) or count
     promise = "the table has the columns of the plan and no others"
     return Finding(promise, sorted(columns) == sorted(planned), measured)
 
@@ -126,7 +127,11 @@ def _verify_cells(outcome: Outcome, part: RecodedPart, *, suppressed: bool = Fal
         over_limit=True,
     )
     broken = [str(finding) for finding in verification.findings if not finding.holds]
-    level_texts = ", ".join(f"{name} {level}" for name, level in levels.items())
-    treatment = "suppressed" if suppressed else f"generalized to {level_texts}"
-    promise = f"{plural(prepared.records(part.rows), 'record is', 'records are')} {treatment}, and otherwise unchanged"
+    level_texts = Verbatim(", ".join(f"{name} {level}" for name, level in levels.items()))
+    count = prepared.records(part.rows)
+    treatment = "suppressed" if suppressed else "generalized to {levels}"
+    template = (
+        f"{{count:,}} {'record is' if count == 1 else 'records are'} {treatment}, and otherwise unchanged"
+    )
+    promise = Text(template, count=count, levels=level_texts)
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

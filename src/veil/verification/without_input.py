@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from veil.base.wording import Text
 from veil.errors import VeilError
 from veil.models import PrivacyModel
 from veil.plan.plan import Plan
@@ -87,15 +88,19 @@ def _verify_model(published: Published, model: PrivacyModel, facts: Input) -> Fi
     return verify_model(published, model)
 
 
+def _counting_people(finding: Finding) -> str:
+    return Text("{promise}, counting people", promise=finding.promise)
+
+
 def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
     """Check a model on rows of unknown owners: too few rows break it, as there are at most as many owners."""
     if not model.attribute_names and not model.compares_with and model.monotone_suppression:
         finding = model.verify(published)
         if not finding.holds:
-            return Finding(f"{finding.promise}, counting people", False, f"{finding.measured}, even in rows")
+            return Finding(_counting_people(finding), False, f"{finding.measured}, even in rows")
     reason = "that takes whose row each row is, which the table does not tell"
     finding = _not_checked(published, model, reason)
-    return Finding.not_checked(f"{finding.promise}, counting people", finding.measured)
+    return Finding.not_checked(_counting_people(finding), finding.measured)
 
 
 def _with_baseline(published: Published, records: int) -> Published:
@@ -122,7 +127,7 @@ def verify_columns(columns: Sequence[str], plan: Plan, flag: str | None) -> Find
     twice = [f"{name!r} {number} times" for name, number in Counter(columns).items() if number > 1]
     problems = "; ".join([*lacking, *further, *twice])
     promise = "the table has the columns of the plan and no others"
-    return Finding(promise, not problems, problems or f"{len(columns)} columns")
+    return Finding(promise, not problems, problems or Text("{count} columns", count=len(columns)))
 
 
 def unjudged_columns(columns: Sequence[str], model_columns: Sequence[str]) -> tuple[str, ...]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,8 @@ import veil
 from support.report import texts_of_pdf
 from veil import DistinctLDiversity, KAnonymity, SafePub
 from veil import hierarchies as h
-from veil.base.describe import definition, parameters
+from veil.base.wording import Text, joined, plural
 from veil.masking import RandomPseudonyms, RankSwapping
-from veil.models.base import PrivacyModel
-from veil.outcome.method import Method
-from veil.quality.base import QualityModel
 from veil.report import collect_facts
 from veil.report.pages.blocks import (
     Block,
@@ -37,9 +32,8 @@ from veil.report.pages.blocks import (
 )
 from veil.report.pages.document import sections
 from veil.report.pages.language import Translator
+from veil.report.texts import text
 from veil.synthetic import patients
-
-WORDS = json.loads(resources.files("veil.report").joinpath("words", "de.json").read_text(encoding="utf-8"))
 
 SAME = {"In Python", "Version", "Parameter", "Separation", "Median", "SSE/SST", "1 − SSE/SST"}
 """Words that are the same in both languages."""
@@ -115,40 +109,12 @@ def test_every_sentence_has_a_translation(release: Callable[[], Any]) -> None:
     assert left - SAME == set(), left
 
 
-def test_everything_that_is_declared_has_a_translation() -> None:
-    """What models, masking methods and quality models say of themselves and of their parameters."""
-    words, left = Translator("de"), set()
-    for room, family in ((veil.models, PrivacyModel), (veil.masking, Method), (veil.quality, QualityModel)):
-        kinds = [each for each in (getattr(room, name) for name in room.__all__) if isinstance(each, type)]
-        kinds = [each for each in kinds if issubclass(each, family) and each is not family]
-        assert len(kinds) > 10
-        for kind in kinds:
-            said = [definition(kind)]
-            if family is PrivacyModel:
-                said += [text for each in parameters(kind) for text in (each.about, each.values)]
-            told = [text.replace("`", "") for text in said if text]
-            left |= {text for text in told if words.of(text) == text}
-    assert {
-        text for text in left if not re.fullmatch(r"\w+(, \w+)*", text)
-    } == set()  # choices stay as they are
-
-
-def test_holes_are_filled_and_nothing_else_is_invented() -> None:
-    for english, german in WORDS.items():
-        holes = sorted(re.findall(r"\{[=#]?(\d)\}", english))
-        assert holes == [str(at) for at in range(len(holes))], english
-        assert set(re.findall(r"\{(\d)\}", german)) <= set(holes), english
-        assert "{=" not in german
-        assert "{#" not in german
-        assert english == english.strip()
-        assert german.strip() == german
-
-
 def test_numbers_are_written_as_germans_do() -> None:
     words = Translator("de")
-    assert words.of("30,162 rows, 9 columns") == "30.162 Zeilen, 9 Spalten"
+    assert words.of(joined([plural(30162, "row"), plural(9, "column")], ", ")) == "30.162 Zeilen, 9 Spalten"
     assert words.of("12.5 %") == "12,5 %"
-    assert words.of("1,038 (3.44 %; limit 4 %)") == "1.038 (3,44 %; Grenze 4 %)"
+    shares = {"count": "1,038", "share": "3.44 %", "limit": "4 %"}
+    assert words.of(text("summary.share_and_limit", **shares)) == "1.038 (3,44 %; Grenze 4 %)"
     assert words.of(".04") == ",04"  # as correlations are drawn
     assert words.of("nobody has translated this 1.5") == "nobody has translated this 1.5"
 
@@ -164,24 +130,37 @@ def test_medians_and_modes_have_the_marks_of_the_language(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("said", "german"),
+    ("concern", "german"),
     [
         (
-            "'a' is published unchanged and reveals what is hidden in 'b' (51 %), 'c' (50 %) and 2 more.",
+            Text(
+                "{column!r} is published unchanged and reveals what is hidden in {columns}.",
+                column="a",
+                columns=Text(
+                    "{names} and {last}", names="'b' (51 %), 'c' (50 %)", last=Text("{count} more", count=2)
+                ),
+            ),
             "'a' wird unverändert veröffentlicht und verrät, was in 'b' (51 %), 'c' (50 %) und 2 weitere verborgen ist.",
         ),
         (
-            "The rows are in the order of the input, which reveals what is hidden in 'b' (51 %).",
+            Text(
+                "The rows are in the order of the input, which reveals what is hidden in {columns}.",
+                columns="'b' (51 %)",
+            ),
             "Die Zeilen stehen in der Reihenfolge der Eingabe; das verrät, was in 'b' (51 %) verborgen ist.",
         ),
         (
-            "'a', 'b' are published by the engine as stored: Veil has read no value of them, so nothing here is about them.",
+            Text(
+                "{columns} are published by the engine as stored: Veil has read no value of them, so nothing here is "
+                "about them.",
+                columns="'a', 'b'",
+            ),
             "'a', 'b' werden von der Engine veröffentlicht, wie sie gespeichert sind: Veil hat keinen Wert gelesen, und nichts hier handelt davon.",
         ),
     ],
 )
-def test_concerns_about_several_columns_have_a_translation(said: str, german: str) -> None:
-    assert Translator("de").of(said) == german
+def test_concerns_about_several_columns_have_a_translation(concern: Text, german: str) -> None:
+    assert Translator("de").of(concern) == german
 
 
 @pytest.mark.parametrize("value", ["holds", "Purpose", "before", "1,234.5"])

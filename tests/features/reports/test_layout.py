@@ -10,6 +10,7 @@ import pyarrow as pa
 import veil
 from support.report import texts_of_pdf
 from veil import KAnonymity
+from veil.base.wording import Text
 from veil.masking import MDAV, RankSwapping, UncorrelatedNoise
 from veil.report import collect_facts
 from veil.report.pages.blocks import Code, Heading, Paragraph, Section, TableBlock
@@ -88,7 +89,11 @@ def test_a_german_report_has_german_numbers_and_words_everywhere(tmp_path: Path)
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", told.split('id="utility"')[1].split('id="distributions"')[0])
     assert not [each for each in cells if re.fullmatch(r"\d+\.\d{1,2}", each)]
     assert (
-        Translator("de").of("Remove 'a' or 'b', or mask both.")
+        Translator("de").of(
+            Text(
+                "Remove {columns}, or mask both.", columns=Text("{names} or {last}", names="'a'", last="'b'")
+            )
+        )
         == "'a' oder 'b' entfernen, oder beide maskieren."
     )
 

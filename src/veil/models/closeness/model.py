@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.views import View
-from veil.base.wording import beside, exactly
+from veil.base.wording import Text, beside, exactly
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
@@ -220,7 +220,11 @@ class TCloseness(SensitiveModel):
 
     def check(self, published: Published, whole: Published) -> Finding:
         """Compute the distance of every class from the definition."""
-        promise = f"{exactly(self.t)}-closeness of {self.attribute!r} ({self.distance} distance)"
+        promise = Text(
+            f"{{t}}-closeness of {{attribute!r}} ({self.distance} distance)",
+            t=exactly(self.t),
+            attribute=self.attribute,
+        )
         try:
             self.check_table(published.baseline.table)
             worst = self._largest_distance(published)

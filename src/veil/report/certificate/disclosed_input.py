@@ -22,9 +22,10 @@ def input_to_disclose(outcome: Outcome) -> Input:
     has_subset = any(model.subset is not None for model in outcome.models)
     if outcome.statement is not None:
         return Input(chosen=has_subset)
-    if outcome.plan is None or not hides_records(outcome):
+    treatment = outcome.roles.suppressed_rows
+    if treatment == "none" or not hides_records(outcome):
         return Input(whole=True, records=outcome.by_records.records, chosen=has_subset)
-    if outcome.plan.suppressed_rows != "drop":
+    if treatment != "drop":
         return Input(records=outcome.by_records.records, chosen=has_subset)
     return Input(chosen=has_subset)
 

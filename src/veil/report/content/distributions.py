@@ -8,6 +8,7 @@ input is not counted. Released numbers are counted in intervals with round limit
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import are_safe_counts
+from veil.report.texts import text
 from veil.tables.columns import as_numbers, count_codes, encode_values, is_number
 from veil.tables.text import canonical_text
 from veil.utility.distributions import domain_ranks, natural_ranks
@@ -164,7 +166,8 @@ def _in_intervals(
     step = _round_step((high - low) / INTERVALS)
     first = math.floor(low / step)
     number = math.floor(high / step) - first + 1
-    texts = [f"{(first + at) * step:,.10g} to <{(first + at + 1) * step:,.10g}" for at in range(number)]
+    ends = [f"{(first + at) * step:,.10g}" for at in range(number + 1)]
+    texts = [text("pictures.interval", low=low, high=high) for low, high in itertools.pairwise(ends)]
 
     def put(counted: _Counted, values: NDArray[np.float64]) -> _Counted:
         finite_mask = np.isfinite(values)

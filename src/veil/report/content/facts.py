@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from veil.base.describe import definition, parameters
+from veil.base.describe import definition, help_on, parameters
 from veil.base.spell import spell_value
 from veil.base.version import __version__
 from veil.hierarchies import reads_data
@@ -31,24 +31,13 @@ from veil.report.content.measured import Findings
 from veil.report.content.sample import sample_of
 from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
+from veil.report.texts import methods_in_order, text
 from veil.risk.concerns.collect import acknowledged_by, concerns_of
 
 MOST_EXAMPLES = 3
 """Released values shown as examples of a level."""
 
 OnPhase = Callable[[str], None]
-
-LEFT_OUT = (
-    "The release is differentially private: the promise covers the released table, and every exact figure about the "
-    "original records would weaken it. So this report leaves out the number of original and of suppressed records, "
-    "the score, the risks and the utility compared with the input, and the SHA-256 of the input. "
-    "The data holder gets them with report(…, for_the_data_holder=True)."
-)
-BESIDE_INPUT = "kept; by how much is not shown, as that would depend on suppressed records"
-EXACT = (
-    "This report holds exact figures about the original records, which the promise of differential privacy does not "
-    "cover. It is for the data holder alone: publish the table, not the report."
-)
 
 
 def collect_facts(
@@ -104,7 +93,7 @@ def collect_facts(
         "sample": sample_of(outcome, about.sample_rows),
         "private": private,
         "not_anonymous": not_anonymous,
-        "notice": None if not is_dp else LEFT_OUT if private else EXACT,
+        "notice": text("notice.left_out" if private else "notice.exact") if is_dp else None,
         "statement": outcome.statement,
         "concerns": concerns,
         "summary": _summary(outcome, private, findings.hides_search),
@@ -263,26 +252,20 @@ def spell_out(spec: dict[str, Any]) -> str:
 
 def _definition(declared: Any) -> str:
     """Return the definition of a model or quality model."""
-    return definition(type(declared)).replace("`", "")
+    return help_on(type(declared).__name__, "definition", definition(type(declared)))
 
 
 def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
     """Return the treatment of each column and, after local recoding, of each part of the records."""
-    columns = []
-    for name in outcome.columns:
-        row: dict[str, Any] = {"column": name, "role": outcome.role_of(name)}
-        columns.append(
-            row
-            | (
-                _treatment_by_methods(outcome, name)
-                if outcome.plan is None
-                else _treatment_by_plan(outcome, name)
-            )
-        )
+    treatment = _treatment_by_methods if outcome.plan is None else _treatment_by_plan
+    columns: list[dict[str, Any]] = [
+        {"column": name, "role": outcome.role_of(name), **treatment(outcome, name)}
+        for name in outcome.columns
+    ]
     columns += further_columns(outcome)
     dependencies = _data_dependencies(outcome)
     facts: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": dependencies}
-    if private or outcome.plan is None or not (outcome.recoding or outcome.passes):
+    if private or not (outcome.recoding or outcome.passes):
         return facts
     prepared, names = outcome.prepared, outcome.quasi_identifiers
     if prepared is None:
@@ -328,22 +311,19 @@ def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
     assert plan is not None
     role = outcome.role_of(name)
     if name in plan.microaggregated:
-        return {"treatment": f"replaced by the {plan.microaggregated[name]} of its class"}
+        return {"treatment": text("treatment.aggregated", aggregate=plan.microaggregated[name])}
     if name in outcome.hierarchies:
         at = list(outcome.hierarchies).index(name)
         parts = [part for part in outcome.parts if part.rows.size] or outcome.parts[:1]
         return _generalization(outcome.hierarchies[name], [part.levels[at] for part in parts])
     if name in plan.quasi_identifiers:
         levels = [each.transformation[name] for each in outcome.passes]
-        return {"treatment": f"generalized to levels {min(levels)} to {max(levels)}, part by part"}
+        return {"treatment": text("treatment.part_by_part", low=min(levels), high=max(levels))}
     if name in plan.items:
-        return {"treatment": "items generalized or left out, one by one"}
+        return {"treatment": text("treatment.items")}
     if role == "identifying":
-        return {"treatment": _IDENTIFYING[plan.identifying[name]]}
-    return {"treatment": "removed" if role == "dropped" else "published as it is"}
-
-
-_IDENTIFYING = {"remove": "removed", "mask": "masked", "pseudonym": "replaced by pseudonyms"}
+        return {"treatment": text(f"treatment.{plan.identifying[name]}")}
+    return {"treatment": text("treatment.remove" if role == "dropped" else "treatment.published")}
 
 
 def _treatment_by_methods(outcome: Outcome, name: str) -> dict[str, Any]:
@@ -351,21 +331,21 @@ def _treatment_by_methods(outcome: Outcome, name: str) -> dict[str, Any]:
     by = [type(method).__name__ for method in outcome.methods if name in method.column_names]
     if name not in outcome.kept_columns:
         apart = any(name in table.column_names for table in outcome.apart.values())
-        return {"treatment": "in a table apart" if apart else "removed"}
-    return {"treatment": f"changed by {', then '.join(by)}" if by else "published as it is"}
+        return {"treatment": text("treatment.apart" if apart else "treatment.remove")}
+    treatment = text("treatment.changed", methods=methods_in_order(by)) if by else text("treatment.published")
+    return {"treatment": treatment}
 
 
 def _generalization(hierarchy: Any, levels: list[int]) -> dict[str, Any]:
     facts: dict[str, Any] = {"level": min(levels), "highest_level": max(levels), "of": hierarchy.height}
     if len(set(levels)) > 1:
-        facts["treatment"] = f"generalized to levels {min(levels)} to {max(levels)}, record by record"
+        facts["treatment"] = text("treatment.record_by_record", low=min(levels), high=max(levels))
         return facts
     level = levels[0]
     facts["name"] = hierarchy.level_names[level]
     everything = level == hierarchy.height and len(hierarchy.labels[level]) == 1
-    facts["treatment"] = (
-        "kept as it is" if level == 0 else "suppressed altogether" if everything else "generalized"
-    )
+    treatment = "kept" if level == 0 else "suppressed" if everything else "generalized"
+    facts["treatment"] = text(f"treatment.{treatment}")
     return facts
 
 
@@ -382,7 +362,11 @@ def _verification(
         if outcome.plan is not None and not exact and hides_records(outcome):
             pairs = zip(outcome.models, certificate["found"], strict=True)
             for at, (model, stated) in enumerate(pairs):
-                texts[at] = stated["found"] or BESIDE_INPUT if model.compares_with else texts[at]
+                texts[at] = (
+                    stated["found"] or text("verified.by_how_much_not_shown")
+                    if model.compares_with
+                    else texts[at]
+                )
         entries = [
             {"promise": f.promise, "found": measured, "holds": f.holds}
             for f, measured in zip(findings, texts, strict=True)

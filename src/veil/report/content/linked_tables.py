@@ -8,8 +8,7 @@ from veil.outcome.outcome import Outcome
 from veil.plan.linked_tables import Stacked
 from veil.report.certificate.digest import digest_of
 from veil.report.content.withheld import spell_recipe
-
-_TREATMENTS = {"remove": "removed", "mask": "masked"}
+from veil.report.texts import text
 
 
 def tables_of(outcome: Outcome, certificate: dict[str, Any]) -> list[dict[str, Any]]:
@@ -51,14 +50,8 @@ def further_columns(outcome: Outcome) -> list[dict[str, Any]]:
     for name in dict.fromkeys(names):
         if name not in outcome.columns:
             role = plan.role_of(name)
-            treatment = "removed" if role == "dropped" else "published as it is"
-            treatments.append(
-                {
-                    "column": name,
-                    "role": role,
-                    "treatment": _TREATMENTS.get(plan.identifying.get(name, ""), treatment),
-                }
-            )
+            treatment = plan.identifying.get(name, "remove" if role == "dropped" else "published")
+            treatments.append({"column": name, "role": role, "treatment": text(f"treatment.{treatment}")})
     return treatments
 
 

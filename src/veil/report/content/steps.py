@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
-from veil.base.describe import definition
+from veil.base.describe import definition, help_on
 from veil.base.spell import spell_value
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -58,7 +58,7 @@ def describe_step(method: Method, outcome: Outcome) -> dict[str, Any]:
     """Return the method, parameters, facts, loss and remaining risk of a step."""
     description: dict[str, Any] = {
         "kind": type(method).__name__,
-        "definition": definition(type(method)).replace("`", ""),
+        "definition": help_on(type(method).__name__, "definition", definition(type(method))),
         "attacks": list(method.attacks),
         "columns": list(method.column_names),
         "parameters": {

@@ -17,6 +17,7 @@ from veil.errors import InputError
 from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import change, is_safe_column, is_treated, round_significant
 from veil.report.content.distributions import find_counted_values
+from veil.report.texts import text
 from veil.tables.columns import count_codes, encode_values, is_number
 from veil.utility import (
     Comparison,
@@ -37,12 +38,6 @@ LEARNED_RECORDS = 20_000
 """Records for training and testing models."""
 
 FOLDS, TREES, QUERIES, MOST_TARGETS, MOST_CLASSES = 5, 20, 500, 3, 50
-
-
-NOT_COMPARED = (
-    "An engine holds the table, so input and release were not compared row by row: measures of utility that take this "
-    "are not in this report."
-)
 
 
 class UtilityFigures:
@@ -180,8 +175,7 @@ class UtilityFigures:
     def _is_safe(self, name: str) -> bool:
         assert self.comparison is not None
         if name not in self._safe:
-            plan = self.outcome.plan
-            aggregated = plan is not None and name in plan.microaggregated
+            aggregated = name in self.outcome.roles.microaggregated
             masks = None
             if name in self._counted:
                 masks = functools.partial(find_counted_values, self.outcome, self._counted[name])
@@ -243,43 +237,35 @@ class UtilityFigures:
         if compared is None:
             return facts
         if not targets:
-            facts["notes"].append("There is no sensitive column, so nothing was predicted.")
+            facts["notes"].append(text("predictions.no_target"))
             return facts
         if importlib.util.find_spec("sklearn") is None:
-            facts["notes"].append(
-                "Predictions need scikit-learn, which is not installed: pip install 'veil-anonymizer[learn]'."
-            )
+            facts["notes"].append(text("predictions.no_library"))
             return facts
         if len(targets) > MOST_TARGETS:
-            facts["notes"].append(
-                f"Only the first {MOST_TARGETS} of {len(targets)} sensitive columns were predicted."
-            )
+            counts = {"predicted": MOST_TARGETS, "all": len(targets)}
+            facts["notes"].append(text("predictions.first_targets", **counts))
         for name in targets[:MOST_TARGETS]:
             self._predict(compared, name, facts)
         used = min(LEARNED_RECORDS, compared.records)
-        what = "all" if used == compared.records else f"{used:,} records drawn from"
-        restriction = " that the release shows" if self.hides else ""
-        facts["notes"].append(
-            f"Models were trained and tested with {what} {compared.records:,} records{restriction}, in {FOLDS} folds."
-        )
+        how_many, shown = "all" if used == compared.records else "some", "_shown" if self.hides else ""
+        counts = {"used": used, "records": compared.records, "folds": FOLDS}
+        facts["notes"].append(text(f"predictions.{how_many}{shown}", **counts))
         return facts
 
     def _predict(self, compared: Comparison, name: str, facts: dict[str, Any]) -> None:
         column = compared.original[name]
         options: dict[str, Any] = {"folds": FOLDS, "trees": TREES, "max_records": LEARNED_RECORDS}
         if pa.types.is_nested(column.type):
-            facts["notes"].append(f"Column {name!r} holds lists, which are not predicted.")
+            facts["notes"].append(text("predictions.lists", column=name))
             return
         number = is_number(column.type)
         classes = len(encode_values(pc.drop_null(column))[0]) if not number else 2
         present = len(column) - column.null_count
         if present < 2 * FOLDS or not 2 <= classes <= MOST_CLASSES:
-            facts["notes"].append(
-                f"Column {name!r} was not predicted: that takes {2 * FOLDS} values or more, from 2 to {MOST_CLASSES} of "
-                f"them different; it has {plural(present, 'value')}, {classes:,} different."
-                if not number
-                else f"Column {name!r} was not predicted: it has only {plural(present, 'value')}."
-            )
+            why = "predictions.too_few_values" if number else "predictions.too_few_or_many_classes"
+            counts = {"least": 2 * FOLDS, "most": MOST_CLASSES, "classes": classes}
+            facts["notes"].append(text(why, column=name, values=plural(present, "value"), **counts))
             return
         try:
             if number:
@@ -308,13 +294,13 @@ class UtilityFigures:
                 for each in classification(compared, name, **options)
             ]
         except InputError:
-            facts["notes"].append(f"Column {name!r} was not predicted: there is nothing to learn from.")
+            facts["notes"].append(text("predictions.nothing_to_learn", column=name))
 
     def facts(self) -> dict[str, Any]:
         """Return all measures as plain data."""
         engine = self.outcome.is_condensed
         return {
-            "note": NOT_COMPARED if engine else None,
+            "note": text("utility.on_engine") if engine else None,
             "quality": self.quality,
             "statistics": self.statistics,
             "preservation": self.preservation,

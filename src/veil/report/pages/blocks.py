@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from veil.base.wording import Verbatim as Verbatim
+from veil.report.texts import text, texts
+
 MOST_ROWS = 60
 """Rows of a table about columns; longer tables are cut, with a note."""
-
-
-class Verbatim(str):
-    """Text of a table or of the data holder, which is never translated."""
-
-    __slots__ = ()
 
 
 Put = Callable[[str], str]
@@ -28,6 +25,10 @@ class Cell:
 
     text: str
     mark: Literal["good", "bad", ""] = ""
+
+
+Row = tuple[str | Cell, ...]
+"""A row of a table."""
 
 
 def put_cell(cell: str | Cell, into: Put) -> str | Cell:
@@ -71,7 +72,7 @@ class TableBlock:
     """A table; columns in `right` hold numbers. Without headings, it is a list of facts: name and value."""
 
     headings: tuple[str, ...]
-    rows: tuple[tuple[str | Cell, ...], ...]
+    rows: tuple[Row, ...]
     right: tuple[int, ...] = ()
 
     def put(self, into: Put) -> TableBlock:
@@ -217,24 +218,25 @@ def day(moment: str) -> str:
 
 def list_names(names: Sequence[str], most: int = 20) -> str:
     """Join the first names, with the number of further ones."""
-    text = ", ".join(names[:most])
-    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+    some = Verbatim(", ".join(names[:most]))
+    return some if len(names) <= most else text("blocks.names_and_more", names=some, more=len(names) - most)
 
 
-def cut(rows: list[tuple[str | Cell, ...]], most: int = MOST_ROWS) -> tuple[tuple[str | Cell, ...], ...]:
-    """Return the first rows of a table."""
-    return tuple(rows[:most])
+def table(headings: str, rows: Iterable[Row], right: tuple[int, ...] = ()) -> TableBlock:
+    """Return a table with headings by name."""
+    return TableBlock(texts(headings), tuple(rows), right)
 
 
-def note_on(rows: Sequence[Any], most: int = MOST_ROWS) -> list[Block]:
-    """Return a note on the number of rows that are not shown, if any."""
-    if len(rows) <= most:
-        return []
-    return [Paragraph(f"{len(rows) - most:,} further rows are in the report as JSON.", "note")]
+def long_table(
+    headings: tuple[str, ...], rows: Sequence[Row], right: tuple[int, ...] = (), last: tuple[Row, ...] = ()
+) -> list[Block]:
+    """Return the first rows of a table, `last` rows, and a note on the number of rows that are not shown."""
+    first, further = TableBlock(headings, (*rows[:MOST_ROWS], *last), right), len(rows) - MOST_ROWS
+    return [first, Paragraph(text("blocks.further_rows", rows=further), "note")] if further > 0 else [first]
 
 
 def verdict(holds: bool | None) -> Cell:
     """Return whether a promise holds as a cell; None is a promise that no table shows."""
     if holds is None:
-        return Cell("not checked")
-    return Cell("holds", "good") if holds else Cell("BROKEN", "bad")
+        return Cell(text("blocks.not_checked"))
+    return Cell(text("blocks.holds"), "good") if holds else Cell(text("blocks.broken"), "bad")

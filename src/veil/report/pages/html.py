@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from veil.report.pages import blocks
-from veil.report.pages.blocks import Section, TableBlock, day
-from veil.report.pages.document import sections, title_of
+from veil.report.pages.blocks import Section, TableBlock
+from veil.report.pages.document import imprint, sections, title_of
 from veil.report.pages.language import Translator
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import svg
+from veil.report.texts import text
 
 _FITS = 18
 """Characters of a word in the first, and of the text in the last of three columns, that fit on a phone."""
@@ -59,13 +60,13 @@ def page(
         markupsafe.Markup(svg(words.of_scene(each)))  # noqa: S704  (its texts are escaped)
         for each in scenes(facts, picture)
     ]
-    environment.globals["_"] = words.of
+    environment.globals["_"] = lambda name: words.of(text(f"page.{name}"))
     return environment.get_template("report.html").render(
         title=words.of(title),
         running=markupsafe.Markup(_for_style(words.of(title))),  # noqa: S704  (escaped for style sheets)
         sections=words.of_sections(chapters),
         language=words.language,
-        imprint=words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}"),
+        imprint=words.of(imprint(facts)),
         certificate=None if certificate is None else json_for_script(certificate),
     )
 

@@ -1,94 +1,70 @@
-"""The languages of a report: pages are written in English and translated by a catalogue.
+"""The languages of a report: a page consists of texts that are worded in the language of its reader.
 
-A catalogue (`words/de.json`) maps each English text to its translation. Texts that vary have holes: `{0}` is
-copied, with its numbers and conjunctions in the format of the language; `{#0}` is a number; the text in
-`{=0}` is translated itself. Texts without translation stay English; texts of a table or of the data holder
-(`Verbatim`) are not translated. To add a language, add a file and its name to `About.language`.
+The words are in `report/words`. A text of another room, such as a promise or a concern, is found by its English
+template; one without a translation stays English, and `Verbatim` texts, of a table or of the data holder, stay as
+they are. To add a language, add a file and its name to `About.language`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import json
 import re
-from collections.abc import Iterable
-from importlib import resources
+import string
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from veil.report.pages.blocks import Section, Verbatim
+from veil.base.wording import Text, Verbatim
+from veil.report.pages.blocks import Section
 from veil.report.pictures.shapes import Scene, TextShape
+from veil.report.texts import in_language, name_of
 
-_HOLE = re.compile(r"\{([=#]?)(\d)\}")
-_FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–−-]+)"}
-_MORE = re.compile(r" and ([0-9.,]+) more$")
-_JOIN = re.compile(r"(?<=') (and|or) (?=')|, (then) (?=[A-Z])")
+_HOLE = re.compile(r"\{[^}]*\}")
 _SOFT_SPACE = re.compile(r"(?<=\d) (?=%)|(?<=[<>≤≥]) (?=\d)|(?<=[εδk]) [=−-] (?=\d)")
 _NUMBER = re.compile(r"(?<![\w.,])(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?![\w.,]*\d)")
 
 
-class Translator:
-    """Translates texts into a language.
+class Translator(string.Formatter):
+    """Words texts in a language; `further` are translations of English templates that reports do not have.
 
-    >>> Translator("de").of("Of 30,162 records, 30,000 are released and 162 suppressed.")
-    'Von 30.162 Datensätzen werden 30.000 freigegeben und 162 unterdrückt.'
+    >>> from veil.base.wording import Text
+    >>> Translator("de").of(Text("at most {allowed:,} records are suppressed", allowed=1200))
+    'höchstens 1.200 Datensätze sind unterdrückt'
     >>> Translator("en").of("Purpose"), Translator("de").of("Purpose"), Translator("de").of(Verbatim("Purpose"))
     ('Purpose', 'Zweck', 'Purpose')
     """
 
-    def __init__(self, language: str, package: str = "veil.report") -> None:
-        """Use the catalogue of a language, by default that of reports."""
-        self.language, self.package = language, package
+    def __init__(self, language: str, further: Mapping[str, str] | None = None) -> None:
+        self.language, self._further = language, further or {}
 
     def of(self, text: str) -> str:
-        """Translate a text."""
-        if self.language == "en" or isinstance(text, Verbatim) or not text:
+        """Return a text in the language."""
+        if self.language == "en" or isinstance(text, Verbatim):
             return text
-        exact, patterns = _catalogue(self.language, self.package)
-        if text in exact:
-            return exact[text]
-        for pattern, holes, translation in patterns:
-            if match := pattern.fullmatch(text):
-                filled = (
-                    self.of(each) if translated else self._joined(self._numbers(each))
-                    for translated, each in zip(holes, match.groups(), strict=True)
-                )
-                return _fill(translation, list(filled))
-        for separator in ("; ", ", "):
-            parts = text.split(separator)
-            if len(parts) > 1 and all(self.of(each) != each for each in parts):
-                return separator.join(map(self.of, parts))
-        return text if any(map(str.isalpha, text)) else self._numbers(text)
+        template, values = (text.template, text.values) if isinstance(text, Text) else (text, {})
+        translation = self._further.get(template) or self._by_name(text, template)
+        if translation is not None:
+            return self.vformat(translation, (), values)
+        if any(map(str.isalpha, _HOLE.sub("", template))):
+            return text
+        return self.vformat(template, (), values) if values else _with_german_numbers(text)
 
-    def _joined(self, text: str) -> str:
-        """Translate the conjunctions of a list, but not its entries.
+    def _by_name(self, text: str, template: str) -> str | None:
+        name = text.name if isinstance(text, Text) and text.name else name_of(template)
+        return None if name is None else in_language(self.language).get(name)
 
-        >>> Translator("de")._joined("age, 'sex' and 'zip' and 3 more"), Translator("de")._joined("Rounding, then Shuffling")
-        ("age, 'sex' und 'zip' und 3 weitere", 'Rounding, dann Shuffling')
-        >>> Translator("de")._joined("'zip' or 'diagnosis'")
-        "'zip' oder 'diagnosis'"
-        """
-        text = _MORE.sub(lambda match: f" {self.of('and')} {match[1]} {self.of('more')}", text)
-        return _JOIN.sub(
-            lambda match: match[0].replace(match[1] or match[2], self.of(match[1] or match[2])), text
-        )
-
-    def _numbers(self, text: str) -> str:
-        """Format numbers in the language: German swaps the decimal point and the comma of thousands."""
-        if "'" in text or "`" in text:
-            return text  # names of columns
-        return _NUMBER.sub(lambda match: match[0].translate(str.maketrans(",.", ".,")), text)
+    def format_field(self, value: Any, spec: str) -> str:
+        """Fill a hole: texts are worded in the language, and numbers written as there."""
+        return self.of(value if isinstance(value, str) else str(super().format_field(value, spec)))
 
     def of_sections(self, sections: Iterable[Section]) -> list[Section]:
-        """Translate sections, with hard spaces."""
+        """Return sections in the language, with hard spaces."""
         return [
             each.put(lambda text: text if isinstance(text, Verbatim) else with_hard_spaces(self.of(text)))
             for each in sections
         ]
 
     def of_scene(self, scene: Scene) -> Scene:
-        """Translate the texts of a picture."""
-        if self.language == "en":
-            return scene
+        """Return a picture with its texts in the language."""
         shapes = [
             dataclasses.replace(each, text=self.of(each.text)) if isinstance(each, TextShape) else each
             for each in scene.shapes
@@ -105,31 +81,8 @@ def with_hard_spaces(text: str) -> str:
     return _SOFT_SPACE.sub(lambda match: match[0].replace(" ", "\u00a0"), text)
 
 
-def _fill(text: str, holes: list[str]) -> str:
-    return _HOLE.sub(lambda hole: holes[int(hole[2])], text)
-
-
-@functools.cache
-def _catalogue(
-    language: str, package: str
-) -> tuple[dict[str, str], list[tuple[re.Pattern[str], list[bool], str]]]:
-    """Read a catalogue: texts without holes, and the others as patterns, longest first."""
-    text = resources.files(package).joinpath("words", f"{language}.json").read_text(encoding="utf-8")
-    entries: dict[str, str] = json.loads(text)
-    exact = {each: translation for each, translation in entries.items() if not _HOLE.search(each)}
-    rest = sorted(
-        (each for each in entries if each not in exact),
-        # Additions at the end of a sentence are split off first.
-        key=lambda each: (not each.startswith("{=0}"), -len(_HOLE.sub("", each)), each),
-    )
-    return exact, [
-        (_pattern(each), [mark == "=" for mark, _ in _HOLE.findall(each)], entries[each]) for each in rest
-    ]
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    literal, *rest = _HOLE.split(text)
-    pattern = re.escape(literal)
-    for mark, literal in zip(rest[::3], rest[2::3], strict=True):
-        pattern += _FILLS[mark] + re.escape(literal)
-    return re.compile(pattern, re.DOTALL)
+def _with_german_numbers(text: str) -> str:
+    """Swap the decimal point and the comma of thousands, but not in names of columns."""
+    if "'" in text:
+        return text
+    return _NUMBER.sub(lambda match: match[0].translate(str.maketrans(",.", ".,")), text)

@@ -5,33 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from veil.base.wording import plural
+from veil.base.wording import joined, plural
 from veil.report.pages.blocks import (
-    MOST_ROWS,
     Block,
-    Cell,
     Folded,
     Heading,
     Paragraph,
     Picture,
+    Row,
     TableBlock,
     Verbatim,
-    cut,
     list_names,
-    note_on,
+    long_table,
     number,
     percent,
+    table,
 )
 from veil.report.pictures.charts import MOST_BARS
+from veil.report.texts import text, texts
 
 MOST_PICTURES = 24
 """Columns whose distributions are drawn."""
-
-
-_SQUARED = (
-    "“–”: squared errors are withheld where they could reveal a few values that neither the release nor the counts of the "
-    "input show, here in {}."
-)
 
 
 def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
@@ -39,58 +33,51 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
     measures = facts["risks"]
     before, after, at = measures["before"], measures["after"], percent(measures["threshold"])
     lines: list[tuple[str, Any]] = [
-        ("Prosecutor: highest risk of a record", lambda t: percent(t["attackers"]["prosecutor"]["highest"])),
-        (f"Prosecutor: records with a risk above {at}", lambda t: percent(t["attackers"]["prosecutor"]["at_risk"])),
-        ("Prosecutor: average risk", lambda t: percent(t["attackers"]["prosecutor"]["average"])),
-        ("Journalist: highest risk of a record", lambda t: percent(t["attackers"]["journalist"]["highest"])),
-        (f"Journalist: records with a risk above {at}", lambda t: percent(t["attackers"]["journalist"]["at_risk"])),
-        ("Marketer: share of records identified", lambda t: percent(t["attackers"]["marketer"]["success_rate"])),
-        ("Suppressed cells match everything: highest risk", lambda t: percent(t["wildcards"]["highest"])),
-        ("Suppressed cells match everything: average risk", lambda t: percent(t["wildcards"]["average"])),
-        ("Records that are unique", lambda t: f"{number(t['sample_uniques']['records'])} ({percent(t['sample_uniques']['share'])})"),
-        ("SUDA: records with a minimal sample unique", lambda t: number(t["suda"]["records"])),
-        ("SUDA: chance that a match with a unique is right (DIS)", lambda t: percent(t["suda"]["dis"])),
-        ("Classes", lambda t: number(t["class_sizes"]["classes"])),
-        ("Records per class, on average", lambda t: number(t["class_sizes"]["average"])),
-        ("Smallest and largest class", lambda t: f"{number(t['class_sizes']['smallest'])} – {number(t['class_sizes']['largest'])}"),
+        (text("annex.prosecutor_highest_risk"), lambda t: percent(t["attackers"]["prosecutor"]["highest"])),
+        (text("annex.prosecutor_records_risk", at=at), lambda t: percent(t["attackers"]["prosecutor"]["at_risk"])),
+        (text("annex.prosecutor_average_risk"), lambda t: percent(t["attackers"]["prosecutor"]["average"])),
+        (text("annex.journalist_highest_risk"), lambda t: percent(t["attackers"]["journalist"]["highest"])),
+        (text("annex.journalist_records_risk", at=at), lambda t: percent(t["attackers"]["journalist"]["at_risk"])),
+        (text("annex.marketer_share_records"), lambda t: percent(t["attackers"]["marketer"]["success_rate"])),
+        (text("annex.wildcards_highest"), lambda t: percent(t["wildcards"]["highest"])),
+        (text("annex.wildcards_average"), lambda t: percent(t["wildcards"]["average"])),
+        (text("annex.records_unique"), lambda t: f"{number(t['sample_uniques']['records'])} ({percent(t['sample_uniques']['share'])})"),
+        (text("annex.suda_records"), lambda t: number(t["suda"]["records"])),
+        (text("annex.suda_dis"), lambda t: percent(t["suda"]["dis"])),
+        (text("annex.classes"), lambda t: number(t["class_sizes"]["classes"])),
+        (text("annex.records_per_class"), lambda t: number(t["class_sizes"]["average"])),
+        (text("annex.smallest_largest_class"), lambda t: f"{number(t['class_sizes']['smallest'])} – {number(t['class_sizes']['largest'])}"),
     ]  # fmt: skip
     if after["population_uniques"] is not None:
-        lines.append(("Unique in the population, by estimate (Dankar)", _population))
+        lines.append((text("annex.unique_population_estimate"), _population))
     tables = [table for table in (before, after) if table is not None]
-    headings = ("Measure", "Before", "After") if before is not None else ("Measure", "Release")
+    headings = texts("annex.measure release" if before is None else "annex.measure before after")
     rows = tuple((name, *(spell(table) for table in tables)) for name, spell in lines)
     blocks: list[Block] = [
-        Paragraph(_ATTACKERS + _suppressed(facts)),
+        Paragraph(joined([text("annex.attackers"), *_suppressed(facts)])),
         TableBlock(headings, rows, right=tuple(range(1, len(headings)))),
-        Picture(
-            "risks", "Share of the records by their risk of re-identification, and by the size of their class"
-        ),
-        Heading("What single columns reveal"),
+        Picture("risks", text("annex.risk_pictures")),
+        Heading(text("annex.single_columns_reveal")),
         *_attribute_risks(before, after),
     ]
     return tuple(blocks)
 
 
-_ATTACKERS = (
-    "The prosecutor knows that a person is in the table, the journalist only that they belong to the population, and the "
-    "marketer links everybody."
-)
-
-
-def _suppressed(facts: dict[str, Any]) -> str:
+def _suppressed(facts: dict[str, Any]) -> list[str]:
     """Return a sentence on suppressed records, which do not count, if there are any."""
     if facts["private"] or not facts["summary"].get("suppressed"):
-        return ""
+        return []
     cells_stay = facts["asked"]["suppressed_rows"] == "keep cells"
-    more = "; what their other columns show is published" if cells_stay else ""
-    return f" Suppressed records show no quasi-identifier and do not count{more}."
+    return [text("annex.cells_do_not_count" if cells_stay else "annex.suppressed_do_not_count")]
 
 
 def _population(table: dict[str, Any]) -> str:
     estimate = table["population_uniques"]
     if estimate is None:
         return "–"
-    return f"{estimate['dankar']['uniques']:,.0f} of {estimate['population']:,} ({percent(estimate['dankar']['share'])})"
+    figures = estimate["dankar"]
+    share = percent(figures["share"])
+    return text("annex.population", uniques=figures["uniques"], all=estimate["population"], share=share)
 
 
 def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> list[Block]:
@@ -98,41 +85,28 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
         return {} if table is None else {each["columns"][0]: each for each in table["attributes"]["single"]}
 
     first, second = by_name(before), by_name(after)
-    rows: list[tuple[str | Cell, ...]] = []
+    rows: list[Row] = []
+    measures = ("distinction", "separation")
     for name, each in sorted(second.items(), key=lambda item: -first.get(item[0], item[1])["separation"]):
-        old = first.get(name)
-        cells = [percent(old["distinction"]), percent(old["separation"])] if old else []
-        rows.append((Verbatim(name), *cells, percent(each["distinction"]), percent(each["separation"])))
-    headings: tuple[str, ...] = ("Column", "Distinction", "Separation")
+        tables = [table for table in (first.get(name), each) if table]
+        rows.append((Verbatim(name), *(percent(table[which]) for table in tables for which in measures)))
+    headings: tuple[str, ...] = texts("common.column annex.distinction annex.separation")
     if first:
-        headings = (
-            "Column",
-            "Distinction before",
-            "Separation before",
-            "Distinction after",
-            "Separation after",
+        headings = texts(
+            "common.column annex.distinction_before separation_before distinction_after separation_after"
         )
     blocks: list[Block] = [
-        TableBlock(headings, cut(rows), right=tuple(range(1, len(headings)))),
-        *note_on(rows),
-        Paragraph(
-            "Distinction is the number of different values per record, separation the share of all pairs of records "
-            "that differ.",
-            "note",
-        ),
+        *long_table(headings, rows, right=tuple(range(1, len(headings)))),
+        Paragraph(text("annex.distinction_and_separation"), "note"),
     ]
     sets = after["attributes"]["sets"][:5]
     if sets:
         blocks += [
-            Heading("Sets of columns that separate the released records best"),
-            TableBlock(
-                ("Columns", "Distinction", "Separation"),
-                tuple(
-                    (
-                        Verbatim(list_names(each["columns"], 12)),
-                        percent(each["distinction"]),
-                        percent(each["separation"]),
-                    )
+            Heading(text("annex.sets_columns_separate")),
+            table(
+                "common.columns annex.distinction annex.separation",
+                (
+                    (list_names(each["columns"], 12), *(percent(each[name]) for name in measures))
                     for each in sets
                 ),
                 right=(1, 2),
@@ -154,11 +128,15 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
     if figures["queries"] is not None and figures["queries"]["mean"] is not None:
         queries = figures["queries"]
         blocks += [
-            Heading("Count queries"),
+            Heading(text("annex.count_queries")),
             Paragraph(
-                f"{plural(queries['queries'], 'random query', 'random queries')} that count the records with "
-                f"{plural(queries['predicates'], 'condition')}, answered on the release: off by "
-                f"{percent(queries['median'])} (median) and {percent(queries['mean'])} (mean) of the true count."
+                text(
+                    "annex.queries_answered",
+                    queries=plural(queries["queries"], "random query", "random queries"),
+                    conditions=plural(queries["predicates"], "condition"),
+                    median=percent(queries["median"]),
+                    mean=percent(queries["mean"]),
+                )
             ),
         ]
     if facts["asked"]["roles"].get("sensitive") and any(figures["predictions"].values()):
@@ -168,54 +146,40 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 def _quality(figures: dict[str, Any]) -> list[Block]:
     measures = ("granularity", "intensity", "entropy", "squared_error")
-    rows: list[tuple[str | Cell, ...]] = [
-        (
-            Verbatim(each["column"]),
-            *(percent(each[name]) for name in measures),
-            percent(each["missing_after"]),
-        )
+    rows: list[Row] = [
+        (Verbatim(each["column"]), *(percent(each[name]) for name in (*measures, "missing_after")))
         for each in figures["attributes"]
     ]
     withheld = figures["withheld"]
-    together = ("All together", *(percent(figures["together"][name]) for name in measures), "")
-    names = {
-        "discernibility": "Discernibility",
-        "class_size": "Class size",
-        "ambiguity": "Ambiguity",
-        "record_error": "Record-level squared error",
-        "sse_sst": "1 − SSE/SST",
-    }
+    together = (text("annex.all_together"), *(percent(figures["together"][name]) for name in measures), "")
     return [
-        Paragraph("How much information is left, from 0 % (nothing) to 100 % (all)."),
-        TableBlock(
-            (
-                "Quasi-identifier",
-                "Granularity",
-                "Intensity",
-                "Entropy",
-                "Squared error",
-                "Cells without a value",
-            ),
-            (*cut(rows), together),
+        Paragraph(text("annex.how_much_information")),
+        *long_table(
+            texts("annex.quasi_identifier granularity intensity entropy squared_error cells_without_value"),
+            rows,
             right=(1, 2, 3, 4, 5),
+            last=(together,),
         ),
-        *note_on(rows),
-        TableBlock(
-            ("Measure of the whole table", "Left"),
-            tuple((names[key], percent(value)) for key, value in figures["table"].items()),
+        table(
+            "annex.measure_whole_table annex.left",
+            ((text(f"quality.{key}"), percent(value)) for key, value in figures["table"].items()),
             right=(1,),
         ),
-        *([Paragraph(_SQUARED.format(list_names(withheld)), "note")] if withheld else []),
+        *(
+            [Paragraph(text("annex.withheld_errors", columns=list_names(withheld)), "note")]
+            if withheld
+            else []
+        ),
     ]
 
 
 def _statistics(statistics: list[dict[str, Any]], private: bool, unchanged: set[str]) -> list[Block]:
-    rows: list[tuple[str | Cell, ...]] = []
+    rows: list[Row] = []
     for each in statistics:
         old, new = each["before"], each["after"]
         before: tuple[str, ...] = ()
         if not private:
-            hidden = "withheld" if old and old.get("withheld") else "–"
+            hidden = text("annex.withheld") if old and old.get("withheld") else "–"
             figures = [
                 number(old[key]) if old and old.get(key) is not None else hidden
                 for key in ("mean", "standard_deviation")
@@ -232,39 +196,26 @@ def _statistics(statistics: list[dict[str, Any]], private: bool, unchanged: set[
                 _cell(new.get("mode"), _exact),
             )
         )
-    after = ("Values", "Mean", "Std. dev.", "Median", "Mode")
-    headings: tuple[str, ...] = ("Column", *after)
-    if not private:
-        headings = (
-            "Column",
-            "Values before",
-            "Mean before",
-            "Std. dev. before",
-            *(f"{name} after" for name in after),
-        )
+    headings: tuple[str, ...] = texts(
+        "common.column annex.values mean std_dev median mode"
+        if private
+        else "common.column annex.values_before mean_before std_dev_before "
+        "values_after mean_after std_dev_after median_after mode_after"
+    )
     # Texts have no means: empty columns are left out.
     used = [at for at in range(len(headings)) if at < 2 or any(row[at] not in ("–", "") for row in rows)]
     headings, rows = tuple(headings[at] for at in used), [tuple(row[at] for at in used) for row in rows]
     right = tuple(range(1, len(headings)))
     changed_rows = [row for row in rows if row[0] not in unchanged]
     unchanged_rows = [row for row in rows if row[0] in unchanged]
-    blocks: list[Block] = [Heading("Summary statistics")]
+    blocks: list[Block] = [Heading(text("annex.summary_statistics"))]
     if changed_rows:
-        blocks += [TableBlock(headings, cut(changed_rows), right=right), *note_on(changed_rows)]
+        blocks += long_table(headings, changed_rows, right)
     if unchanged_rows:
-        table = TableBlock(headings, cut(unchanged_rows), right=right)
-        title = f"Statistics of {plural(len(unchanged_rows), 'column')} published as before"
-        blocks.append(Folded(title, (table, *note_on(unchanged_rows))))
+        title = text("annex.statistics_as_before", count=len(unchanged_rows))
+        blocks.append(Folded(title, tuple(long_table(headings, unchanged_rows, right))))
     if not private:
-        blocks.append(
-            Paragraph(
-                "Input medians, modes and extremes are not shown because they are values of individual people. Means and "
-                "standard deviations are rounded to three digits, and withheld where they could reveal a suppressed value, "
-                "and for columns published as they are wherever records are suppressed. A mode is shown if no other value "
-                "is as frequent.",
-                "note",
-            )
-        )
+        blocks.append(Paragraph(text("annex.not_shown_of_input"), "note"))
     return blocks
 
 
@@ -284,57 +235,41 @@ def _exact(value: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    text = number(value)
-    return text if len(text) <= 30 else text[:29] + "…"
+    spelled = number(value)
+    return spelled if len(spelled) <= 30 else spelled[:29] + "…"
 
 
 def _preservation(preservation: dict[str, Any], unchanged: set[str]) -> list[Block]:
     if not preservation["columns"]:
         return []
-    rows = [
-        (
-            Verbatim(each["column"]),
-            percent(each["compared"]),
-            percent(each["mean_change"]),
-            percent(each["variance_change"]),
-            number(each["sse_sst"]),
-        )
+    shares = ("compared", "mean_change", "variance_change")
+    rows: list[Row] = [
+        (Verbatim(each["column"]), *(percent(each[name]) for name in shares), number(each["sse_sst"]))
         for each in preservation["columns"]
     ]
     changed_rows = [row for row in rows if row[0] not in unchanged]
-    headings = ("Column", "Numbers released", "Change of the mean", "Change of the variance", "SSE/SST")
+    headings = texts("common.column annex.numbers_released change_mean change_variance sse_sst")
     if not changed_rows:
         return []
     return [
-        Heading("Columns of numbers"),
-        TableBlock(headings, tuple(changed_rows[:MOST_ROWS]), right=(1, 2, 3, 4)),
-        *note_on(changed_rows),
-        Paragraph(
-            "Changes are computed from figures rounded to three digits; “–” means no visible change.", "note"
-        ),
+        Heading(text("annex.columns_of_numbers")),
+        *long_table(headings, changed_rows, right=(1, 2, 3, 4)),
+        Paragraph(text("annex.changes_rounded"), "note"),
     ]
 
 
 def _predictions(predictions: dict[str, Any]) -> list[Block]:
-    blocks: list[Block] = [Heading("Predicting sensitive columns from the quasi-identifiers")]
+    blocks: list[Block] = [Heading(text("annex.predicting_sensitive_columns"))]
+    shares = ("original", "released", "zero_r")
     if predictions["classification"]:
         blocks.append(
-            TableBlock(
+            table(
+                "common.column annex.model accuracy_before accuracy_after most_frequent_value kept_gain",
                 (
-                    "Column",
-                    "Model",
-                    "Accuracy before",
-                    "Accuracy after",
-                    "Most frequent value",
-                    "Kept of the gain",
-                ),
-                tuple(
                     (
                         Verbatim(each["target"]),
                         each["method"],
-                        percent(each["original"]),
-                        percent(each["released"]),
-                        percent(each["zero_r"]),
+                        *(percent(each[name]) for name in shares),
                         _gain(each),
                     )
                     for each in predictions["classification"]
@@ -344,9 +279,9 @@ def _predictions(predictions: dict[str, Any]) -> list[Block]:
         )
     if predictions["regression"]:
         blocks.append(
-            TableBlock(
-                ("Column", "Model", "R² before", "R² after"),
-                tuple(
+            table(
+                "common.column annex.model r2_before r2_after",
+                (
                     (Verbatim(each["target"]), each["method"], *(number(value) for value in each["r2"]))
                     for each in predictions["regression"]
                 ),
@@ -359,56 +294,41 @@ def _predictions(predictions: dict[str, Any]) -> list[Block]:
 def _gain(prediction: dict[str, Any]) -> str:
     if prediction["original"] <= prediction["zero_r"]:
         return "–"
-    return "none" if prediction["relative"] <= 0 else percent(prediction["relative"])
+    return text("annex.no_gain") if prediction["relative"] <= 0 else percent(prediction["relative"])
 
 
 def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the frequencies of values, and the associations of columns."""
     every = _drawable(facts)
     columns = every[:MOST_PICTURES]
-    text = "Only values that the release shows are named."
+    sentences = [text("annex.values_of_release")]
     if not facts["private"]:
-        text += " The input is counted by the same labels; what the release does not show is counted as one."
+        sentences.append(text("annex.input_by_same_labels"))
         if any(each["withheld"] for each in columns):
-            text += (
-                " Where fewer than ten records are not shown, or nearly all of them have one label, the input is not drawn, "
-                "as the difference would reveal the label; nor for columns published as they are if records are suppressed."
-            )
-    blocks: list[Block] = [Paragraph(text)]
+            sentences.append(text("annex.input_not_drawn"))
+    blocks: list[Block] = [Paragraph(joined(sentences))]
     unchanged = as_before(facts)
     changed = tuple(each["column"] for each in columns if each["column"] not in unchanged)
     same = tuple(each["column"] for each in columns if each["column"] in unchanged)
     if changed:
-        blocks.append(
-            Picture("distributions", "How often values occur in columns that were changed", changed)
-        )
+        blocks.append(Picture("distributions", text("annex.values_changed"), changed))
     if same:
-        picture = Picture(
-            "distributions", "How often values occur in columns that are published as before", same
-        )
-        title = f"Distributions of {plural(len(same), 'column')} published as before"
-        blocks.append(Folded(title, (picture,)))
+        picture = Picture("distributions", text("annex.values_unchanged"), same)
+        blocks.append(Folded(text("annex.distributions_as_before", count=len(same)), (picture,)))
     if len(every) > len(columns):
-        left = plural(len(every) - len(columns), "further column")
-        blocks.append(Paragraph(f"{left} not drawn; the report as JSON has all of them.", "note"))
+        blocks.append(Paragraph(text("annex.columns_not_drawn", count=len(every) - len(columns)), "note"))
     table = facts["associations"]
     if len(table["columns"]) > 1:
-        blocks.append(Heading("How strongly columns depend on each other"))
-        blocks.append(
-            Picture(
-                "correlations",
-                "Cramér's V, corrected for bias: 0 for independent columns, 1 if one determines the other; grey for columns "
-                "with a single value",
-            )
-        )
+        blocks.append(Heading(text("annex.how_strongly_columns")))
+        blocks.append(Picture("correlations", text("annex.cramers_v")))
         if table["left_out"]:
-            blocks.append(Paragraph(f"{plural(table['left_out'], 'further column')} left out.", "note"))
+            blocks.append(Paragraph(text("annex.further_columns", count=table["left_out"]), "note"))
     return tuple(blocks)
 
 
 def as_before(facts: dict[str, Any]) -> set[str]:
     """Return the columns that are unchanged except in suppressed records."""
-    same = ("published as it is", "kept as it is")
+    same = texts("treatment.published kept")
     return {each["column"] for each in facts["done"]["columns"] if each["treatment"] in same}
 
 
@@ -432,15 +352,12 @@ _MANY = 100
 def search(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the transformations that the search evaluated."""
     space, summary = facts["space"], facts["summary"]
-    text = f"{space['evaluated']:,} of {space['size']:,} transformations were evaluated"
-    everything = space["evaluated"] == space["size"]
-    text += ", the others ruled out by proof." if summary["proven_optimal"] and not everything else "."
+    ruled_out = summary["proven_optimal"] and space["evaluated"] < space["size"]
+    name = "annex.evaluated_others_ruled_out" if ruled_out else "annex.evaluated"
     blocks: list[Block] = [
-        Paragraph(text),
-        Picture(
-            "space", "Evaluated transformations: their score if anonymous, and the records that they suppress"
-        ),
+        Paragraph(text(name, evaluated=space["evaluated"], size=space["size"])),
+        Picture("space", text("annex.space_picture")),
     ]
     if len(space["nodes"]) < space["evaluated"]:
-        blocks.append(Paragraph(f"The picture shows {len(space['nodes']):,} of them, evenly drawn.", "note"))
+        blocks.append(Paragraph(text("annex.picture_shows_them", nodes=len(space["nodes"])), "note"))
     return tuple(blocks)

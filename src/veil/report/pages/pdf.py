@@ -12,11 +12,12 @@ from xml.sax.saxutils import escape
 
 from veil.errors import MissingDependencyError
 from veil.report.pages import blocks as b
-from veil.report.pages.blocks import Block, Cell, Section, TableBlock, day
-from veil.report.pages.document import sections, title_of
+from veil.report.pages.blocks import Block, Cell, Section, TableBlock
+from veil.report.pages.document import imprint, sections, title_of
 from veil.report.pages.language import Translator
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import Bar, Dot, Scene, Stroke, TextShape
+from veil.report.texts import text
 
 ACCENT, INK, LINE, WASH, GOOD, BAD = "#0b5c8f", "#1c2430", "#d9dee6", "#f4f7fa", "#17683f", "#b3261e"
 
@@ -48,10 +49,9 @@ def bind(
     def lay_out(pages: dict[str, int]) -> tuple[bytes, dict[str, int]]:
         """Lay the report out with the pages on which sections begin, as far as known; also return them."""
         page, starts = _Page(facts, words), dict[str, int]()
-        made_with = words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}")
         story: list[Any] = [
             Paragraph(_safe(title), page.styles["title"]),
-            Paragraph(_safe(made_with), page.styles["note"]),
+            Paragraph(_safe(words.of(imprint(facts))), page.styles["note"]),
         ]
         for section in first:
             room = A4[1] - _MARGIN - _BOTTOM - 12 - _height(story, page.width)
@@ -59,7 +59,7 @@ def bind(
         story += [page.contents(others, pages), Spacer(1, 8)]
         for at, section in enumerate(others, 1):
             if section.part == "annex" and others[at - 2].part != "annex":
-                story += [PageBreak(), Paragraph(_safe(words.of("Annex")), page.styles["title"])]
+                story += [PageBreak(), Paragraph(_safe(words.of(text("page.annex"))), page.styles["title"])]
             story += page.section(at, section)
         file = BytesIO()
         document = SimpleDocTemplate(
@@ -395,9 +395,9 @@ class _Page:
             [
                 Paragraph(f"<b>{_safe(role)}</b>", self.styles["head"]),
                 Paragraph(_safe(name or "") or "&nbsp;", self.styles["plain"]),
-                line(self.words.of("Name and function")),
+                line(self.words.of(text("page.name_and_function"))),
                 Spacer(1, room),
-                line(self.words.of("Date and signature")),
+                line(self.words.of(text("page.date_and_signature"))),
             ]
             for role, name in block.people
         ]

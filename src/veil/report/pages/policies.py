@@ -4,44 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, TableBlock, cut, note_on, number
+from veil.report.pages.blocks import Block, Heading, Paragraph, Row, Verbatim, long_table, number
+from veil.report.texts import text, texts
 
 
 def account_of_policies(account: dict[str, Any]) -> tuple[Block, ...]:
     """Return the account of policies as blocks."""
-    blocks: list[Block] = [
-        Paragraph(
-            f"{account['recipient']} asked for the purpose “{account['purpose']}” on {account['on']}. "
-            f"{number(account['used'])} of {number(account['records'])} records could be used, under "
-            f"{number(account['policies'])} policies. Everything that any of them asks was checked on the released table."
-        )
-    ]
-    if account["left_out"]:
-        blocks += [Heading("Records that were left out")]
-        blocks += _grid(
-            ("Reason", "Records"), [(why, number(count)) for why, count in account["left_out"].items()]
-        )
-    if account["asked"]:
-        blocks += [Heading("What was asked")]
-        blocks += _grid(
-            ("Requirement", "Records whose policy asks it"),
-            [(what, number(n)) for what, n in account["asked"]],
-        )
-    if account["withheld"]:
-        blocks += [Heading("Cells that a person's own policy withholds")]
-        blocks += _grid(("Column", "Records"), [(name, number(n)) for name, n in account["withheld"].items()])
-    if account["coarser"]:
-        blocks += [Heading("Cells that a person's own policy made coarser")]
-        blocks += _grid(("Column", "Records"), [(name, number(n)) for name, n in account["coarser"].items()])
+    figures = ("recipient", "purpose", "on", "used", "records", "policies")
+    values = {name: _value(account[name]) for name in figures}
+    blocks: list[Block] = [Paragraph(text("policies.account", **values))]
+    for part, headings in _GRIDS.items():
+        entries = dict(account[part]).items()
+        if entries:
+            rows: list[Row] = [(name, number(count)) for name, count in entries]
+            blocks += [Heading(text(f"policies.{part}")), *long_table(texts(headings), rows)]
     if account["substituted"]:
         blocks += [
-            Heading("What was searched for"),
-            Paragraph("A smallest set of requirements, from which the others are proven to follow:"),
+            Heading(text("policies.substituted")),
+            Paragraph(text("policies.smallest_set")),
             *(Paragraph(line.strip()) for line in account["substituted"]),
         ]
     blocks += [Paragraph(note) for note in account["notes"]]
     return tuple(blocks)
 
 
-def _grid(headings: tuple[str, ...], rows: list[tuple[str | Cell, ...]]) -> list[Block]:
-    return [TableBlock(headings, cut(rows)), *note_on(rows)]
+def _value(value: Any) -> str:
+    return number(value) if isinstance(value, int) else Verbatim(value)
+
+
+_GRIDS = {
+    "left_out": "policies.reason common.records",
+    "asked": "policies.requirement records_of_requirement",
+    "withheld": "common.column records",
+    "coarser": "common.column records",
+}
+"""The tables of an account, with their headings."""

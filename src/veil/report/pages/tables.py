@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from veil.report.pages.blocks import Block, Paragraph, TableBlock, Verbatim, number
+from veil.report.pages.blocks import Block, Paragraph, Verbatim, number, table
+from veil.report.texts import text
 
 
 def linked_tables(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the input and the output of each table."""
     return (
-        Paragraph(
-            "These tables are about the same people, and were anonymized together. An attacker is assumed to know the "
-            "quasi-identifiers of all rows of a person in all tables; a person is suppressed in all tables or in none."
-        ),
-        TableBlock(
-            ("Table", "Rows in the input", "Rows released", "Columns released", "SHA-256 of the content"),
-            tuple(
+        Paragraph(text("tables.about_the_same_people")),
+        table(
+            "tables.table tables.rows_input tables.rows_released tables.columns_released tables.sha256_of_content",
+            (
                 (
                     Verbatim(each["name"]),
                     number(each["rows_in"]),

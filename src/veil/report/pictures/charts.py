@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from veil.report.pages.blocks import Verbatim
+from veil.base.wording import Text, Verbatim
 from veil.report.pictures.shapes import (
     ACCENT,
     AFTER,
@@ -25,6 +25,7 @@ from veil.report.pictures.shapes import (
     short,
     width_of,
 )
+from veil.report.texts import text, texts
 
 MOST_BARS = 12
 """Values that a picture of a distribution shows one by one."""
@@ -46,7 +47,7 @@ def risks(analyses: dict[str, Any]) -> Scene:
         (name, None if shares[0] is None else shares[0].get(name, 0.0), share)
         for name, share in after.items()
     ]
-    return _pairs("Records by their risk (1 / size of their class)", _filled(rows))
+    return _pairs(text("pictures.risks"), _filled(rows))
 
 
 _RISKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1.0)
@@ -82,7 +83,7 @@ def class_sizes(analyses: dict[str, Any]) -> Scene:
         )
         for low, high in spans
     ]
-    return _pairs("Records by the size of their class", _filled(rows), "no class: every record is suppressed")
+    return _pairs(text("pictures.class_sizes"), _filled(rows), "pictures.no_class")
 
 
 def _filled(rows: Sequence[Row]) -> list[Row]:
@@ -117,27 +118,31 @@ def bars(column: dict[str, Any], label: Callable[[str | None], str]) -> list[tup
         if column["before"] is not None:
             old = sum(column["before"]) + column["others_before"] - sum(bar[1] or 0 for bar in most)
         new = sum(column["after"]) + column["others_after"] - sum(bar[2] for bar in most)
-        entries.append((f"({rest:,} other values)", old, new))
+        entries.append((text("pictures.other_values", count=rest), old, new))
     if column["hidden_after"] or column["hidden_before"]:
-        entries.append(("(not shown)", column["hidden_before"], column["hidden_after"]))
+        entries.append((text("pictures.not_shown"), column["hidden_before"], column["hidden_after"]))
     return entries
 
 
-def _value(text: str | None, most: int = 24) -> str:
+def _value(value: str | None, most: int = 24) -> str:
     """Return a value or a name of a column as a label."""
-    return short(text) if text is None else Verbatim(short(text, most))
+    return text("pictures.missing") if value is None else Verbatim(short(value, most))
 
 
-def _interval(text: str | None) -> str:
+def _interval(interval: str | None) -> str:
     """Return an interval of numbers as a label: `-5 to <0`."""
-    return short(None) if text is None else text.replace("-", "−")
+    if not isinstance(interval, Text):
+        return text("pictures.missing")
+    ends = {name: str(end).replace("-", "−") for name, end in interval.values.items()}
+    return text("pictures.interval", **ends)
 
 
-def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") -> Scene:
+def _pairs(title: str, rows: Sequence[Row], nothing: str = "pictures.nothing") -> Scene:
     """Draw a row for each label: its share after and, unless withheld, before."""
     scene = Scene(title)
     has_before = any(row[1] is not None for row in rows)
-    _head(scene, title, [("before", BEFORE), ("after", AFTER)] if has_before else [])
+    colours = zip(texts("pictures.before after"), (BEFORE, AFTER), strict=True)
+    _head(scene, title, tuple(colours) if has_before else ())
     left = min(150.0, max((_room(row[0]) for row in rows), default=0.0) + 6)
     room = WIDTH - left - 46
     most = max((share or 0.0 for row in rows for share in row[1:]), default=0.0) or 1.0
@@ -156,7 +161,7 @@ def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") ->
             y += thick
         y += apart + (thick if has_before and len(shares) == 1 else 0.0)
     if not rows:
-        scene.add(TextShape(0, _TOP + 12, nothing, colour=SOFT))
+        scene.add(TextShape(0, _TOP + 12, text(nothing), colour=SOFT))
         y += 20
     scene.height = y
     return scene
@@ -198,8 +203,9 @@ def _heat(associations: dict[str, Any], which: Literal["before", "after"]) -> Sc
     names = [_value(name, 14) for name in associations["columns"]]
     wide = max(map(width_of, names)) + 4
     side = min(34.0, (WIDTH - wide) / len(names))
-    scene = Scene(which)
-    scene.add(TextShape(0, 12, which, bold=True))
+    title = text(f"pictures.{which}")
+    scene = Scene(title)
+    scene.add(TextShape(0, 12, title, bold=True))
     top = 20.0
     for i, row in enumerate(associations[which]):
         y = top + i * side
@@ -208,13 +214,13 @@ def _heat(associations: dict[str, Any], which: Literal["before", "after"]) -> Sc
             x = wide + j * side
             scene.add(Bar(x, y, side - 1, side - 1, "#f1f1f1" if value is None else _shade(value)))
             if side >= 24:
-                text = "–" if value is None else "1" if value == 1 else f"{value:.2f}"
+                figure = "–" if value is None else "1" if value == 1 else f"{value:.2f}"
                 light = value is not None and value > 0.55
                 scene.add(
                     TextShape(
                         x + side / 2,
                         y + side / 2 + 3,
-                        text,
+                        figure,
                         "middle",
                         "#ffffff" if light else INK,
                         size=_SMALL,
@@ -248,7 +254,7 @@ def _space(space: dict[str, Any], by: Literal["score", "suppressed"]) -> Scene:
     nodes = [each for each in space["nodes"] if each[by] is not None]
     if by == "score":
         nodes = [each for each in nodes if each["anonymous"]]
-    title = "Score (lower is better)" if by == "score" else "Suppressed records"
+    title = text(f"pictures.space_by_{by}")
     points = [
         (
             sum(each["levels"]) + (0.0 if each["levels"] == space["chosen"] else jitter(at)),
@@ -258,11 +264,12 @@ def _space(space: dict[str, Any], by: Literal["score", "suppressed"]) -> Scene:
         )
         for at, each in enumerate(sorted(nodes, key=lambda each: each["anonymous"]))
     ]
-    colours = [("anonymous", AFTER)] + ([("not anonymous", BEFORE)] if by == "suppressed" else [])
+    anonymous, other, chosen = texts("pictures.anonymous not_anonymous chosen")
+    colours = [(anonymous, AFTER)] + ([(other, BEFORE)] if by == "suppressed" else [])
     scene = Scene(title)
-    _head(scene, title, [*colours, ("chosen", ACCENT)])
+    _head(scene, title, [*colours, (chosen, ACCENT)])
     if not points:
-        scene.add(TextShape(0, _TOP + 12, "no transformation to show", colour=SOFT))
+        scene.add(TextShape(0, _TOP + 12, text("pictures.no_transformation"), colour=SOFT))
         scene.height = _TOP + 20
         return scene
     plane = _Plane(
@@ -273,7 +280,7 @@ def _space(space: dict[str, Any], by: Literal["score", "suppressed"]) -> Scene:
         scene.add(Dot(*place, 2.2, colour))
         if is_chosen:
             scene.add(Dot(*place, 6.0, ACCENT, ring=True))
-    plane.name("sum of levels: specific to general")
+    plane.name(text("pictures.sum_of_levels"))
     return scene
 
 
@@ -284,7 +291,7 @@ def jitter(at: int) -> float:
 
 def quality(curve: Sequence[dict[str, Any]]) -> Scene:
     """Draw the best score over the time of the search."""
-    title = "Best score so far (lower is better)"
+    title = text("pictures.best_score")
     scene = Scene(title)
     scene.add(TextShape(0, 12, title, bold=True))
     points = [(each["seconds"], each["score"]) for each in curve]
@@ -293,7 +300,7 @@ def quality(curve: Sequence[dict[str, Any]]) -> Scene:
     for (_, before), (x, y) in itertools.pairwise(points):
         steps += [plane.place(x, before), plane.place(x, y)]
     scene.add(Stroke(tuple(steps), AFTER, 1.5), *(Dot(*plane.place(x, y), 2.5, AFTER) for x, y in points))
-    plane.name("seconds of search")
+    plane.name(text("pictures.seconds"))
     return scene
 
 
@@ -305,14 +312,14 @@ class _Plane:
     ) -> None:
         self.scene = scene
         self.x_ticks, self.y_ticks = round_numbers(min(xs), max(xs)), round_numbers(min(ys), max(ys))
-        texts = [_share(tick) if percent else f"{tick:,.6g}" for tick in self.y_ticks]
-        self.left = max(width_of(text, _SMALL) for text in texts) + 6
+        labels = [_share(tick) if percent else f"{tick:,.6g}" for tick in self.y_ticks]
+        self.left = max(width_of(label, _SMALL) for label in labels) + 6
         self.top, self.bottom = _TOP + 6, _TOP + 156
         scene.height = self.bottom + 34
-        for tick, text in zip(self.y_ticks, texts, strict=True):
+        for tick, label in zip(self.y_ticks, labels, strict=True):
             _, y = self.place(self.x_ticks[0], tick)
             scene.add(Stroke(((self.left, y), (WIDTH, y)), LINE, 0.7))
-            scene.add(TextShape(self.left - 5, y + 3, text, "end", SOFT, _SMALL))
+            scene.add(TextShape(self.left - 5, y + 3, label, "end", SOFT, _SMALL))
         for tick in self.x_ticks:
             x, _ = self.place(tick, self.y_ticks[0])
             scene.add(TextShape(x, self.bottom + 13, f"{tick:,.6g}", "middle", SOFT, _SMALL))
@@ -323,9 +330,9 @@ class _Plane:
         up = (y - self.y_ticks[0]) / (self.y_ticks[-1] - self.y_ticks[0])
         return self.left + 8 + across * (WIDTH - self.left - 20), self.bottom - up * (self.bottom - self.top)
 
-    def name(self, text: str) -> None:
+    def name(self, name: str) -> None:
         """Write the name of the lower axis."""
-        self.scene.add(TextShape((self.left + WIDTH) / 2, self.bottom + 28, text, "middle", SOFT, _SMALL))
+        self.scene.add(TextShape((self.left + WIDTH) / 2, self.bottom + 28, name, "middle", SOFT, _SMALL))
 
 
 def round_numbers(low: float, high: float, about: int = 4) -> list[float]:

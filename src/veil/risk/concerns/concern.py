@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from veil.base.html import html_table
+from veil.base.wording import Text
 
 Kind = Literal[
     "contact data",
@@ -83,9 +84,11 @@ def quoted(names: Sequence[str], most: int = 5, *, last: str = "and") -> str:
     >>> quoted(["a"]), quoted(["a", "b", "c"], last="or"), quoted(["a", "b", "c"], 1)
     ("'a'", "'a', 'b' or 'c'", "'a' and 2 more")
     """
-    parts = [repr(name) for name in names[:most]]
-    parts += [f"{len(names) - most} more"] if len(names) > most else []
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+    parts: list[str] = [repr(name) for name in names[:most]]
+    parts += [Text("{count} more", count=len(names) - most)] if len(names) > most else []
+    if len(parts) == 1:
+        return parts[0]
+    return Text(f"{{names}} {last} {{last}}", names=", ".join(parts[:-1]), last=parts[-1])
 
 
 def percent(share: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from veil.base.wording import Text
 from veil.risk.concerns.concern import Concern
 from veil.risk.concerns.context import ReleaseContext, ReleasedColumn
 from veil.risk.identify.detection import personal_category
@@ -30,11 +31,19 @@ def identifying_texts(context: ReleaseContext) -> Iterator[Concern]:
             continue
         category, reason = match
         if category == "free text":
-            statement = f"{name!r} holds free text, which may contain anything about anybody: {reason}."
-            yield Concern("free text", (name,), statement, f"Remove {name!r}, or make categories of it.")
+            template = "{column!r} holds free text, which may contain anything about anybody: {reason}."
+            statement = Text(template, column=name, reason=reason)
+            remedy = Text("Remove {column!r}, or make categories of it.", column=name)
+            yield Concern("free text", (name,), statement, remedy)
         else:
-            statement = f"{name!r} looks like {category}: {reason}."
-            yield Concern("contact data", (name,), statement, f"Remove it: make {name!r} identifying.")
+            template = "{column!r} looks like {category}: {reason}."
+            statement = Text(template, column=name, category=category, reason=reason)
+            yield Concern(
+                "contact data",
+                (name,),
+                statement,
+                Text("Remove it: make {column!r} identifying.", column=name),
+            )
 
 
 def _classify(context: ReleaseContext, column: ReleasedColumn, records: int) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.wording import Text
 from veil.engines.engine_source import EngineSource
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.outcome import Outcome
@@ -71,12 +72,11 @@ class ReleaseContext:
         """Whether the release is differentially private, so that no statement may depend on its input."""
         return self.outcome.statement is not None
 
-    def remedy(self, remove: str, what: str) -> str:
+    def remedy(self, columns: str, what: str, unless: str = "") -> str:
         """Describe how columns can be covered; masks know no quasi-identifiers."""
-        if self.outcome.plan is None:
-            return f"{remove}, or mask {what}."
-        one = what == "it"
-        return f"{remove}, or make {what} {'a quasi-identifier' if one else 'quasi-identifiers'}."
+        roles = "a quasi-identifier" if what == "it" else "quasi-identifiers"
+        cover = f"mask {what}" if self.outcome.plan is None else f"make {what} {roles}"
+        return Text(f"Remove {{columns}}, or {cover}{unless}.", columns=columns)
 
     @functools.cached_property
     def unchanged(self) -> list[str]:

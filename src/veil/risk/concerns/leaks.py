@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.wording import Text
 from veil.risk.concerns.concern import Concern, percent
 from veil.risk.concerns.context import SAMPLE, Codes, ReleaseContext, Rows, can_be_compared, whole_groups
 from veil.tables.columns import encode_values, is_quantity, is_text, ranks
@@ -103,12 +104,17 @@ def _has_small_groups(context: ReleaseContext, name: str) -> bool:
 def _concern_about_column(context: ReleaseContext, name: str, shares: dict[str, float]) -> Concern:
     names = sorted(shares, key=lambda each: -shares[each])
     leading = ", ".join(f"{each!r} ({percent(shares[each])})" for each in names[:5])
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    if len(names) > 5:
+        leading = Text("{names} and {last}", names=leading, last=Text("{count} more", count=len(names) - 5))
     return Concern(
         "reveals another column",
         (name, *names),
-        f"{name!r} is published unchanged and reveals what is hidden in {leading}{more}.",
-        context.remedy(f"Remove {name!r}", "it"),
+        Text(
+            "{column!r} is published unchanged and reveals what is hidden in {columns}.",
+            column=name,
+            columns=leading,
+        ),
+        context.remedy(repr(name), "it"),
     )
 
 
@@ -121,14 +127,19 @@ def revealing_order(context: ReleaseContext) -> Iterator[Concern]:
     names = tuple(sorted(shares, key=lambda each: -shares[each]))
     if names:
         leading = ", ".join(f"{each!r} ({percent(shares[each])})" for each in names[:5])
-        what = f", which reveals what is hidden in {leading}"
+        statement = Text(
+            "The rows are in the order of the input, which reveals what is hidden in {columns}.",
+            columns=leading,
+        )
     else:
-        what = ": anyone with a list in the same order can match the two row by row"
+        statement = Text(
+            "The rows are in the order of the input: anyone with a list in the same order can match the two row by row."
+        )
     yield Concern(
         "row order",
         names,
-        f"The rows are in the order of the input{what}.",
-        'Use a random order, which is the default: order="random".',
+        statement,
+        Text("Use a random order, which is the default: {option}.", option='order="random"'),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.wording import Text
 from veil.hierarchies import identity
 from veil.models import KAnonymity
 from veil.outcome.linked_tables import TableOut
@@ -78,4 +79,8 @@ def _part_of_plan(stacked: Stacked, columns: list[str]) -> Plan:
 def about(table: str, concern: Concern) -> Concern:
     """Return a concern with the name of its table."""
     columns = tuple(f"{table}.{name}" for name in concern.columns) or (table,)
-    return dataclasses.replace(concern, columns=columns, statement=f"Table {table!r}: {concern.statement}")
+    return dataclasses.replace(
+        concern,
+        columns=columns,
+        statement=Text("Table {table!r}: {statement}", table=table, statement=concern.statement),
+    )

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.wording import Text
 from veil.risk.concerns.concern import Concern, percent, quoted
 from veil.risk.concerns.context import ReleaseContext, ReleasedColumn, count_alone, whole_groups
 from veil.tables.columns import number_rows
@@ -41,9 +42,12 @@ def unique_columns(context: ReleaseContext) -> Iterator[Concern]:
             yield Concern(
                 "nearly unique",
                 (name,),
-                f"{percent(share)} of the records have a value of {name!r} that no other record has, and no model "
-                "covers it.",
-                context.remedy(f"Remove {name!r}", "it"),
+                Text(
+                    "{share} of the records have a value of {column!r} that no other record has, and no model covers it.",
+                    share=percent(share),
+                    column=name,
+                ),
+                context.remedy(repr(name), "it"),
             )
 
 
@@ -64,11 +68,13 @@ def unique_together(context: ReleaseContext, unique: set[str]) -> Iterator[Conce
             yield Concern(
                 "nearly unique",
                 each,
-                f"{percent(shares[each])} of the records have a combination of {quoted(each)} that no other record "
-                "has, and no model covers them.",
-                context.remedy(
-                    f"Remove {quoted(each, last='or')}", "both" if len(each) == 2 else "all of them"
+                Text(
+                    "{share} of the records have a combination of {columns} that no other record has, and no model "
+                    "covers them.",
+                    share=percent(shares[each]),
+                    columns=quoted(each),
                 ),
+                context.remedy(quoted(each, last="or"), "both" if len(each) == 2 else "all of them"),
             )
 
 
@@ -106,14 +112,18 @@ def unique_in_classes(context: ReleaseContext, unique: set[str]) -> Iterator[Con
     names = [name for name in sorted(shares, key=lambda name: -shares[name]) if shares[name] >= NEARLY_UNIQUE]
     if not names:
         return
-    for_one = f" (for {names[0]!r})" if len(names) > 1 else ""
-    any_of = "one of " if len(names) > 1 else ""
+    any_of, for_one = ("one of ", " (for {first!r})") if len(names) > 1 else ("", "")
     yield Concern(
         "unique with quasi-identifiers",
         tuple(names),
-        f"Anyone who knows {any_of}{quoted(names)} in addition to the published quasi-identifiers can single out up to "
-        f"{percent(shares[names[0]])} of the records{for_one}, however large their classes are.",
-        f"{context.remedy(f'Remove {names[0]!r}', 'it').rstrip('.')}, unless nobody else can know it.",
+        Text(
+            f"Anyone who knows {any_of}{{columns}} in addition to the published quasi-identifiers can single out up to "
+            f"{{share}} of the records{for_one}, however large their classes are.",
+            columns=quoted(names),
+            share=percent(shares[names[0]]),
+            first=names[0],
+        ),
+        context.remedy(repr(names[0]), "it", ", unless nobody else can know it"),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from veil.base.wording import plural
+from veil.base.wording import Text
 from veil.errors import Say
 from veil.models import KAnonymity
 from veil.risk.concerns.concern import Concern, percent, quoted
@@ -34,13 +34,16 @@ def without_model(context: ReleaseContext) -> Iterator[Concern]:
     names = tuple(name for name in context.outcome.roles.sensitive if name not in covered)
     if not names or context.is_private:
         return
-    models = f"DistinctLDiversity({names[0]!r}, 2)"
+    models, (are, them) = f"DistinctLDiversity({names[0]!r}, 2)", _verb_and_pronoun(names)
     yield Concern(
         "no model",
         names,
-        f"{_are(names, 'sensitive')}, but no model of the plan covers {'it' if len(names) == 1 else 'them'}: all "
-        "records of a class may have the same value, and anyone who finds the class learns it.",
-        f"Add a model for {quoted(names)}, such as {models}.",
+        Text(
+            f"{{columns}} {are} sensitive, but no model of the plan covers {them}: all records of a class may have the "
+            "same value, and anyone who finds the class learns it.",
+            columns=quoted(names),
+        ),
+        Text("Add a model for {columns}, such as {models}.", columns=quoted(names), models=models),
     )
 
 
@@ -69,12 +72,15 @@ def not_looked_at(context: ReleaseContext) -> Iterator[Concern]:
     )
     if not names:
         return
-    them = "it" if len(names) == 1 else "them"
+    are, them = _verb_and_pronoun(names)
     yield Concern(
         "not looked at",
         names,
-        f"{_are(names, 'published by the engine as stored')}: Veil has read no value of {them}, so nothing here is "
-        f"about {them}.",
+        Text(
+            f"{{columns}} {are} published by the engine as stored: Veil has read no value of {them}, so nothing here is "
+            f"about {them}.",
+            columns=quoted(names),
+        ),
         "Remove what nobody needs, and examine the rest with `veil risk` before you release it.",
     )
 
@@ -89,8 +95,11 @@ def _structures(context: ReleaseContext) -> Iterator[Concern]:
     yield Concern(
         "not looked at",
         names,
-        f"{quoted(names)} {'holds' if len(names) == 1 else 'hold'} structures or maps, and nothing inside them is "
-        "examined: one field may name a person, or be different for everybody.",
+        Text(
+            f"{{columns}} {'holds' if len(names) == 1 else 'hold'} structures or maps, and nothing inside them is "
+            "examined: one field may name a person, or be different for everybody.",
+            columns=quoted(names),
+        ),
         "Turn each field into a column of its own, or remove what nobody needs.",
     )
 
@@ -104,8 +113,12 @@ def aggregates_of_two(context: ReleaseContext) -> Iterator[Concern]:
     yield Concern(
         "aggregates of two",
         aggregated,
-        f"{plural(pairs, 'class has', 'classes have')} {outcome.after.spell(2)}, and the aggregate of {quoted(aggregated)} "
-        "is that of both: each of the two people can compute the value of the other.",
+        Text(
+            f"{{pairs:,}} {'class has' if pairs == 1 else 'classes have'} {outcome.after.spell(2)}, and the aggregate of {{columns}} "
+            "is that of both: each of the two people can compute the value of the other.",
+            pairs=pairs,
+            columns=quoted(aggregated),
+        ),
         "Ask for classes of at least three (k = 3), or generalize instead.",
     )
 
@@ -125,7 +138,10 @@ def emptied(context: ReleaseContext) -> Iterator[Concern]:
     yield Concern(
         "emptied",
         tuple(names),
-        f"{quoted(names)} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
+        Text(
+            f"{{columns}} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
+            columns=quoted(names),
+        ),
         f"Leave {'it' if len(names) == 1 else 'them'} out, or {_how_to_keep_more(context)}.",
     )
 
@@ -150,16 +166,26 @@ def pseudonyms(context: ReleaseContext) -> Iterator[Concern]:
     for name in context.pseudonyms:
         column = context.column(name)
         alone = column.alone / context.records
-        how = (
-            f"{percent(alone)} of the records have one of their own"
+        how = Text(
+            "{share} of the records have one of their own"
             if alone >= 1 - _REPEATED
-            else f"{column.different:,} of them stand for {context.records:,} records, whose rows are linked by them"
+            else "{different:,} of them stand for {records:,} records, whose rows are linked by them",
+            share=percent(alone),
+            different=column.different,
+            records=context.records,
         )
         yield Concern(
             "pseudonyms",
             (name,),
-            f"{name!r} holds pseudonyms: {how}, and tables with the same pseudonyms can be joined.",
-            f"Remove {name!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
+            Text(
+                "{column!r} holds pseudonyms: {how}, and tables with the same pseudonyms can be joined.",
+                column=name,
+                how=how,
+            ),
+            Text(
+                "Remove {column!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
+                column=name,
+            ),
         )
 
 
@@ -191,14 +217,24 @@ def several_rows(context: ReleaseContext) -> Iterator[Concern]:
         yield Concern(
             "several rows a person",
             (name,),
-            f"Judging by {name!r}, {context.records:,} rows belong to {number:,} people. Classes count rows: the "
-            f"smallest has {int(sizes.min()):,}, but one has rows of only {fewest:,} of these people.",
-            f"Count people instead ({Say('person', name)}), or turn the rows of each person into one before you anonymize.",
+            Text(
+                "Judging by {column!r}, {rows:,} rows belong to {people:,} people. Classes count rows: the smallest has "
+                "{smallest:,}, but one has rows of only {fewest:,} of these people.",
+                column=name,
+                rows=context.records,
+                people=number,
+                smallest=int(sizes.min()),
+                fewest=fewest,
+            ),
+            Text(
+                "Count people instead ({option}), or turn the rows of each person into one before you anonymize.",
+                option=str(Say("person", name)),
+            ),
         )
 
 
 _NAMES = {category: COLUMN_NAMES[category] for category in _PERSONS}
 
 
-def _are(names: tuple[str, ...], what: str) -> str:
-    return f"{quoted(names)} {'is' if len(names) == 1 else 'are'} {what}"
+def _verb_and_pronoun(names: tuple[str, ...]) -> tuple[str, str]:
+    return ("is", "it") if len(names) == 1 else ("are", "them")

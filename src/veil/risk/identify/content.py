@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.base.wording import Text
 from veil.risk.identify.vocabulary import CITIES, FIRST_NAMES, LAST_NAMES, RESTRICTED_ZIP_AREAS, STATES
 from veil.tables.columns import encode_values, is_list, is_text
 
@@ -151,11 +152,12 @@ def texts_about_people(
     inside &= matching(values, r".*\S\s+\S.*")
     share = int(np.count_nonzero(naming | inside)) / len(values)
     if share > threshold or int(np.count_nonzero(inside)) > _INSIDE * len(values):
-        what = "contain a name, number or address of a person"
-        evidence["contact data"] = share, f"{share:.0%} of {different:,} different values {what}"
+        template = "{share} of {different:,} different values contain a name, number or address of a person"
+        evidence["contact data"] = share, Text(template, share=f"{share:.0%}", different=different)
     long = int(np.count_nonzero(matching(values, _WORDS))) / len(values)
     if long > threshold and different >= max(_SENTENCES, _OWN_TEXT * records):
-        evidence["free text"] = long, f"{long:.0%} of {different:,} different values have five words or more"
+        template = "{share} of {different:,} different values have five words or more"
+        evidence["free text"] = long, Text(template, share=f"{long:.0%}", different=different)
     return evidence
 
 

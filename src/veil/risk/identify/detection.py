@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.base.keywords import own_keywords
+from veil.base.wording import Text
 from veil.errors import ParameterError
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import (
@@ -83,7 +84,9 @@ def detect_identifiers(
             )
         elif by_name is not None:
             category, likeness, word = by_name
-            identifiers.append(Identifier(name, category, "name", likeness, f"column name matches {word!r}"))
+            identifiers.append(
+                Identifier(name, category, "name", likeness, Text("column name matches {word!r}", word=word))
+            )
         identifiers += by_content(name, table[name], threshold, today or date.today(), marker)
     return tuple(identifiers)
 
@@ -202,9 +205,12 @@ def by_content(
     for category, hits in looks.items():
         share = int(np.count_nonzero(hits)) / len(values)
         if share > threshold:
-            reason = f"{int(np.count_nonzero(hits)):,} of {len(values):,} distinct values look like {_MANY.get(category, category)}"
-            if category == "zip" and (small := count_restricted(values)):
-                reason += f", {small:,} of them in US areas of 20,000 people or fewer"
+            template = "{count:,} of {all:,} distinct values look like {category}"
+            small = count_restricted(values) if category == "zip" else 0
+            if small:
+                template += ", {small:,} of them in US areas of 20,000 people or fewer"
+            counts = {"count": int(np.count_nonzero(hits)), "all": len(values), "small": small}
+            reason = Text(template, category=_MANY.get(category, category), **counts)
             identifiers.append(Identifier(name, category, "content", share, reason))
     if is_text(kind) and not any(each.category not in SHARED for each in identifiers):
         further = texts_about_people(values, looks, threshold, different=len(values), records=len(column))
@@ -229,6 +235,7 @@ def personal_category(
     shares = {each: int(np.count_nonzero(hits[each])) / len(texts) for each in hits if each not in SHARED}
     likely = max(shares, key=lambda each: shares[each])
     if shares[likely] > threshold:
-        return likely, f"{shares[likely]:.0%} of {different:,} different values do"
+        template = "{share} of {different:,} different values do"
+        return likely, Text(template, share=f"{shares[likely]:.0%}", different=different)
     further = texts_about_people(texts, hits, threshold, different=different, records=records)
     return next(((category, reason) for category, (_, reason) in further.items()), None)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from veil.base.html import html_table
 from veil.base.keywords import own_keywords
+from veil.base.wording import Text
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import SHARED, different_texts, matching
 from veil.risk.identify.detection import Identifier, detect_identifiers, match_name
@@ -114,14 +115,14 @@ def _propose_role(
     own = len(values) / max(1, len(column))
     if len(column) >= _MANY_RECORDS and own >= _OWN_VALUE:
         # With other evidence it is no key; unique measurements single people out, but do not name them.
-        reason = f"{own:.0%} of the records have a value of their own"
+        template = "{share} of the records have a value of their own"
         unknown: Role = "identifying"
         if _has_fractions(values):
             unknown = "quasi-identifying"
-            reason += ", as is usual for measurements and amounts: sensitive if nobody else can know them"
+            template += ", as is usual for measurements and amounts: sensitive if nobody else can know them"
         role = max(evidence, key=lambda each: evidence[each][0], default=unknown)
         confidence, reasons = evidence.get(role, (own, []))
-        evidence[role] = confidence, [*reasons, reason]
+        evidence[role] = confidence, [*reasons, Text(template, share=f"{own:.0%}")]
     if name_is_weight(name) and _is_survey_weight(values):
         reason = "looks like a survey weight, not a body weight: round it, or leave it out"
         return Proposal(name, "quasi-identifying", own, (reason,))
@@ -180,11 +181,12 @@ def _evidence(
     for role, words in _ROLE_WORDS.items():
         likely = match_name(name, {role: words})
         if likely is not None:
-            evidence[role].append((likely[1], f"column name matches {likely[2]!r}"))
+            evidence[role].append((likely[1], Text("column name matches {word!r}", word=likely[2])))
     values = different_texts(column, marker)
     codes = int(np.count_nonzero(matching(values, _DIAGNOSIS))) / max(1, len(values))
     if codes > threshold:
-        reason = f"{codes:.0%} of {len(values):,} distinct values look like diagnosis codes"
+        template = "{share} of {all:,} distinct values look like {category}"
+        reason = Text(template, share=f"{codes:.0%}", all=len(values), category="diagnosis codes")
         evidence["sensitive"].append((codes, reason))
     return {
         role: (

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.exact import decimal_fraction
-from veil.base.wording import plural
+from veil.base.wording import Text, plural
 from veil.published.finding import Finding
 from veil.tables.arrow import categories, decode_column
 from veil.tables.columns import as_numbers, encode_values, is_number, ranks, whole_numbers
@@ -52,7 +52,7 @@ def _recoding(step: MaskStep) -> Iterator[Finding]:
     else:
         labels = _cut(step, method.breaks, method.labels)
     wrong = sum(labels.get(old) != new for old, new in step.texts(name))
-    yield _finding(f"every cell of {name!r} is recoded as declared", wrong)
+    yield _finding(Text("every cell of {column!r} is recoded as declared", column=name), wrong)
 
 
 def _cut(
@@ -173,7 +173,8 @@ def _rounding(step: MaskStep) -> Iterator[Finding]:
         old, new = step.pairs(name)
         wrong = int(np.count_nonzero(_wrongly_rounded(old, new, base, nearest=method.method == "nearest")))
         which = "the nearest" if method.method == "nearest" else "a neighbouring"
-        yield _finding(f"every number of {name!r} is rounded to {which} multiple of {base}", wrong)
+        template = f"every number of {{column!r}} is rounded to {which} multiple of {{base}}"
+        yield _finding(Text(template, column=name, base=str(base)), wrong)
 
 
 def _wrongly_rounded(old: pa.Array, new: pa.Array, base: Fraction, *, nearest: bool) -> NDArray[np.bool_]:
@@ -238,7 +239,9 @@ def _randomized_response(step: MaskStep) -> Iterator[Finding]:
         each for each, column in zip(method.categories, chances, strict=True) if any(map(Fraction, column))
     }
     fits = pa.types.is_string(step.after[name].type) and categories <= possible
-    measured = f"{len(categories & possible)} of {len(method.categories)}" if fits else "others"
+    measured = "others"
+    if fits:
+        measured = Text("{some} of {all}", some=len(categories & possible), all=len(method.categories))
     yield Finding(f"column {name!r} shows declared categories only, as text", fits, measured)
 
 
@@ -256,7 +259,7 @@ def _pseudonyms(step: MaskStep) -> Iterator[Finding]:
     yield Finding(
         f"each value of {columns} has one pseudonym, which no other has",
         not blank and len(named_pairs) == len(values) == len(pseudonyms),
-        f"{plural(len(pseudonyms), 'pseudonym')}",
+        plural(len(pseudonyms), "pseudonym"),
     )
     strange = sum(not _has_form(method, old, new) for old, new in named_pairs)
     own = sum(old == new for old, new in named_pairs)

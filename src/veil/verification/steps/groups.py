@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.base.wording import plural
+from veil.base.wording import Text, plural
 from veil.models import ratio_distance
 from veil.models.closeness.model import TCloseness
 from veil.models.diversity import DistinctLDiversity
@@ -46,9 +46,13 @@ def _microaggregation(step: MaskStep) -> Iterator[Finding]:
     alone = getattr(method, "order", None) == "individual ranking"
     for names in [(name,) for name in method.columns] if alone else [method.columns]:
         finding = verify_model(step.published(names), KAnonymity(method.k))
-        column_list = ", ".join(map(repr, names)) + (" alone" if len(names) < len(method.columns) else "")
-        suffix = "" if step.before.owners.are_records else ", counting people"
-        yield Finding(f"{method.k}-anonymity in {column_list}{suffix}", finding.holds, finding.measured)
+        alone_too = " alone" if len(names) < len(method.columns) else ""
+        promise = Text(
+            f"{{k}}-anonymity in {{columns}}{alone_too}", k=method.k, columns=", ".join(map(repr, names))
+        )
+        if not step.before.owners.are_records:
+            promise = Text("{promise}, counting people", promise=promise)
+        yield Finding(promise, finding.holds, finding.measured)
 
 
 def _close_microaggregation(step: MaskStep) -> Iterator[Finding]:

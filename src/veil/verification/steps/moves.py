@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from veil.base.exact import decimal_fraction
-from veil.base.wording import plural
+from veil.base.wording import Text, plural
 from veil.published.finding import Finding
 from veil.tables.arrow import decode_column
 from veil.tables.columns import as_numbers, ranks
@@ -25,7 +25,8 @@ def verify_same_values(
     base = 0 if strata is None else strata * width
     different = int(np.count_nonzero(np.sort(base + old) != np.sort(base + new)))
     column_list = ", ".join(map(repr, names))
-    promise = f"{column_list} {'holds' if len(names) == 1 else 'hold together'} the values of the input, each as often{where}"
+    holds = "holds" if len(names) == 1 else "hold together"
+    promise = Text(f"{{columns}} {holds} the values of the input, each as often{where}", columns=column_list)
     return Finding(promise, not different, "others" if different else "the same")
 
 
@@ -97,7 +98,9 @@ def _ranks(step: MaskStep) -> Iterator[Finding]:
         before, after = (place[np.lexsort((place, numbers))] for numbers in (old, new))
         apart = np.maximum(starts[after] - ends[before] + 1, starts[before] - ends[after] + 1)
         farthest = max(farthest, int(np.maximum(apart, 0).max(initial=0)))
-    yield Finding(f"no value moved by more than {window} ranks", farthest <= window, f"{farthest}")
+    yield Finding(
+        Text("no value moved by more than {ranks} ranks", ranks=window), farthest <= window, f"{farthest}"
+    )
 
 
 def _sample(step: MaskStep) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import TypeAdapter
 
-from veil.base.describe import Parameter, definition, parameters
+from veil.base.describe import Parameter, definition, help_on, parameters
 from veil.models.base import PrivacyModel
 from veil.web.help import place_of
 from veil.web.languages import Language, paragraphs, translate
@@ -100,18 +100,19 @@ def _part(kind: str, cls: type[Any], language: Language) -> Part:
             each.name,
             each.values,
             each.default,
-            translate(each.about, language),
+            translate(help_on(kind, each.name, each.about), language),
             each.default == "required",
             {name: value for name, value in properties[each.name].items() if name in _LIMITS},
         )
         for each in parameters(cls)
     ]
     about = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
+    summary = help_on(kind, "definition", definition(cls))
     return Part(
         kind,
-        translate(definition(cls), language),
+        translate(summary, language),
         about,
-        paragraphs(about, language),
+        paragraphs(about, language, summary),
         fields,
         place_of(cls.__name__),
         cls.attacks if issubclass(cls, PrivacyModel) else (),

@@ -290,7 +290,7 @@ class Overwrite(Options):
     overwrite: bool = option("Replace existing files.", default=False)
 
 
-class Target(Options):
+class OutputFile(Options):
     """Where a file goes."""
 
     output: Path | None = option("Where to write.", "FILE", None, "--output", "-o")
@@ -338,7 +338,7 @@ class Acknowledge(Options):
     )
 
 
-class Places(Options):
+class InputAndOutput(Options):
     """The table and the release, both of which may be those of a recipe."""
 
     input: str | None = option("The table, instead of the recipe's: file, folder, pattern or URL.", "TABLE")
@@ -367,7 +367,7 @@ class Running(Parallel, Json, Quiet):
     )
 
 
-class Releasing(Places, Acknowledge, Overwrite, Running):
+class Releasing(InputAndOutput, Acknowledge, Overwrite, Running):
     """A command that makes a release."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from veil.api.budget import budget_place, fingerprint_of, open_budget
 from veil.api.open import place_of
 from veil.cli import show
-from veil.cli.commands.anonymize import Budget
+from veil.cli.commands.anonymize import BudgetCommand
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
 from veil.dp.composition import Entry
@@ -13,7 +13,7 @@ from veil.dp.neighbours import check_neighbours
 from veil.errors import InputError, PlanError
 
 
-def budget(options: Budget) -> None:
+def budget(options: BudgetCommand) -> None:
     """Start a budget if one is given; show it."""
     data = place_of(options.source)
     warn_about_passwords(data)
@@ -43,7 +43,7 @@ def budget(options: Budget) -> None:
         (f"{entry.time:%Y-%m-%d %H:%M}", entry.label, _epsilon(entry), f"{float(entry.delta):g}")
         for entry in accountant.ledger
     ]
-    console.print(show.table(f"Budget of {data}", ("when (UTC)", "on what", "epsilon", "delta"), rows))
+    console.print(show.table(f"BudgetCommand of {data}", ("when (UTC)", "on what", "epsilon", "delta"), rows))
     console.print(f"neighbours: {accountant.neighbours}")
     console.print(f"budget: {accountant.budget}   left: {accountant.remaining}   kept in: {where}")
 

@@ -8,7 +8,7 @@ import typer
 
 from veil.base.paths import usable
 from veil.cli import show
-from veil.cli.commands.keys import Action, Keys
+from veil.cli.commands.keys import KeyAction, Keys
 from veil.report.certificate.keys import PASSPHRASE, PrivateKey, PublicKey, beside_key
 
 
@@ -16,7 +16,7 @@ def keys(options: Keys) -> None:
     """Make a key, or show its public half."""
     console, file = show.output(), options.file
     beside = beside_key(file)
-    if options.action is Action.new:
+    if options.action is KeyAction.new:
         locked = None
         if options.passphrase:
             locked = os.environ.get(PASSPHRASE) or typer.prompt(

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from veil.cli import failures, show
-from veil.cli.commands.policy import Check, Compare, Due, Explain
+from veil.cli.commands.policy import CheckCommand, Compare, Due, Explain
 from veil.errors import PlanError, without_passwords
 from veil.policy.documents.documents import read, read_all
 from veil.policy.rules.checks import check
@@ -48,8 +48,8 @@ def _print(lines: Sequence[str]) -> None:
         console.print(show.printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
-def check_policies(options: Check) -> None:
-    """Check policies and show their problems."""
+def check_policies(options: CheckCommand) -> None:
+    """CheckCommand policies and show their problems."""
     below = None if options.under is None else read(options.under)
     by_policy = {
         name: [

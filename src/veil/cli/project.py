@@ -7,19 +7,19 @@ from pathlib import Path
 import typer
 
 from veil.cli import show
-from veil.cli.commands.project import Action, ProjectCommand
+from veil.cli.commands.project import ProjectAction, ProjectCommand
 from veil.recipe import Project, Recipe
 from veil.recipe.project import Attached
 
 
 def project(options: ProjectCommand) -> None:
     """Pack a recipe, or unpack or show a project."""
-    if options.action is Action.pack:
+    if options.action is ProjectAction.pack:
         _pack(options)
         return
     project = Project.read(options.file)
     console = show.output()
-    if options.action is Action.unpack:
+    if options.action is ProjectAction.unpack:
         folder = options.output or Path(options.file.stem)
         project.unpack(folder)
         show.files(console, [("recipe", folder / "recipe.yaml")])

@@ -16,7 +16,7 @@ from veil.api.rehearse import Rehearsal, rehearse
 from veil.api.resolve import Run, resolve
 from veil.api.run import Done, carry_out
 from veil.cli import failures, files, show
-from veil.cli.base import Acknowledge, Overwrite, Places, Releasing, app
+from veil.cli.base import Acknowledge, InputAndOutput, Overwrite, Releasing, app
 from veil.cli.commands.run import RunCommand
 from veil.cli.json_result import as_json, as_text, summary_of
 from veil.cli.log import Log, logging
@@ -59,7 +59,7 @@ def started(
         yield piped, logged
 
 
-def places_of(options: Places, piped: Streams) -> tuple[Place | None, str | Database | None]:
+def places_of(options: InputAndOutput, piped: Streams) -> tuple[Place | None, str | Database | None]:
     """Return the places of the table and of the release, if the options name them."""
     source, target = piped.read(options.input), piped.target(options.output)
     return (

@@ -6,11 +6,11 @@ import importlib
 
 import typer
 
-from veil.cli.commands.workbench import Workbench
+from veil.cli.commands.workbench import WorkbenchCommand
 from veil.tables.reading import check_readable
 
 
-def workbench(options: Workbench) -> None:
+def workbench(options: WorkbenchCommand) -> None:
     """Start the workbench, and open a browser."""
     if options.table is not None:
         check_readable(options.table)

@@ -76,7 +76,7 @@ class Anonymize(Releasing, Documents, TableFormat, Engines):
 
 
 @declared(RELEASE, "budget.budget")
-class Budget(Options):
+class BudgetCommand(Options):
     """Start the privacy budget of a table, or show what has been spent of it.
 
     Every release by [cyan]--model safe-pub:EPSILON,DELTA --budget FILE[/cyan] is charged before it is made, and

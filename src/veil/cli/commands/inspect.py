@@ -8,13 +8,13 @@ from veil.cli.base import (
     LOOK,
     Engines,
     Json,
+    OutputFile,
     Overwrite,
     Parallel,
     People,
     Quiet,
     Results,
     TableFormat,
-    Target,
     Trial,
     argument,
     declared,
@@ -171,7 +171,7 @@ class Verify(Json, Quiet, TableFormat, Engines):
 
 
 @declared(LOOK, "check.hierarchy")
-class HierarchyCommand(Target, Overwrite, TableFormat):
+class HierarchyCommand(OutputFile, Overwrite, TableFormat):
     """Build a hierarchy for a column, show it, and save it as a file to edit and use."""
 
     file: Path = argument("The table with the column.", "TABLE")

@@ -8,7 +8,7 @@ from pathlib import Path
 from veil.cli.base import RELEASE, Options, argument, declared, option
 
 
-class Action(StrEnum):
+class KeyAction(StrEnum):
     """What is done with a key."""
 
     new = "new"
@@ -28,7 +28,7 @@ class Keys(Options):
     [cyan]veil verify release.csv --certificate certificate.json --signed-by clinic.pem.pub[/cyan]
     """
 
-    action: Action = argument("Make a key, or show one.", "new|show")
+    action: KeyAction = argument("Make a key, or show one.", "new|show")
     file: Path = argument("The private key, such as clinic.pem.", "FILE")
     passphrase: bool = option(
         "Protect a new key with a passphrase, from VEIL_KEY_PASSPHRASE or a prompt.", default=False

@@ -8,10 +8,10 @@ from veil.cli.base import (
     RELEASE,
     Acknowledge,
     Documents,
+    OutputFile,
     Overwrite,
     Quiet,
     TableFormat,
-    Target,
     Trial,
     argument,
     declared,
@@ -20,7 +20,7 @@ from veil.cli.base import (
 
 
 @declared(RELEASE, "mask.mask")
-class Mask(Trial, Target, Documents, Acknowledge, Overwrite, TableFormat, Quiet):
+class Mask(Trial, OutputFile, Documents, Acknowledge, Overwrite, TableFormat, Quiet):
     """Mask a table with one or more methods, following a recipe or options.
 
     Shows for each step what was lost and what risk is left. On any error nothing is written.

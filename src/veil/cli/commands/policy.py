@@ -28,7 +28,7 @@ class Policies(Options):
 
 
 @declared(RELEASE, "policy.check_policies", group=policy)
-class Check(Policies, Json):
+class CheckCommand(Policies, Json):
     """Find problems in policies and what was refused, each with the path of the element.
 
     Exit code 1 if a policy cannot be applied as it stands; refusals and gaps in the information owed to people do not count.

@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Documents, Overwrite, Quiet, Target, declared, option
+from veil.cli.base import RELEASE, Documents, OutputFile, Overwrite, Quiet, declared, option
 from veil.cli.commands.ask import COST, Budgeted
 
 
@@ -19,7 +19,7 @@ def _step_options() -> list[inspect.Parameter]:
 
 
 @declared(RELEASE, "private_table.private_table", options=_step_options)
-class PrivateTableCommand(Target, Overwrite, Budgeted, Quiet):
+class PrivateTableCommand(OutputFile, Overwrite, Budgeted, Quiet):
     """Make a table that is differentially private as a whole; its records are not true ones.
 
     You give bounds and domains of all columns, based on public knowledge, not on the data.

@@ -8,7 +8,7 @@ from pathlib import Path
 from veil.cli.base import START, Overwrite, argument, declared, option
 
 
-class Action(StrEnum):
+class ProjectAction(StrEnum):
     """What is done with a project."""
 
     pack = "pack"
@@ -29,7 +29,7 @@ class ProjectCommand(Overwrite):
     [cyan]veil workbench study.veil[/cyan]
     """
 
-    action: Action = argument("Make a project, unpack one, or show what is in it.", "pack|unpack|show")
+    action: ProjectAction = argument("Make a project, unpack one, or show what is in it.", "pack|unpack|show")
     file: Path = argument("A recipe to pack (.yaml), or a project: of Veil (.veil) or ARX (.deid).", "FILE")
     output: Path | None = option(
         "The project, or the folder to unpack into.", "FILE|FOLDER", None, "--output", "-o"

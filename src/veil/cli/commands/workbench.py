@@ -8,7 +8,7 @@ from veil.cli.base import START, Options, argument, declared, option
 
 
 @declared(START, "workbench.workbench")
-class Workbench(Options):
+class WorkbenchCommand(Options):
     """Open the workbench: from a table to a release in your browser, step by step.
 
     It runs on this machine, for you only: nothing is

@@ -32,7 +32,7 @@ from veil.tables import Format
 Result = TypeVar("Result", Answer, CostEstimate)
 
 
-class Loss(TypedDict, total=False):
+class LossFields(TypedDict, total=False):
     """The privacy loss of a question: `epsilon`, and a `delta` for some noises; or `rho`."""
 
     epsilon: Readable | None
@@ -49,7 +49,9 @@ class Asking(ABC, Generic[Result]):
     @abstractmethod
     def _handle(self, question: Question) -> Result: ...
 
-    def count(self, where: str | None = None, *, noise: Noise = "geometric", **loss: Unpack[Loss]) -> Result:
+    def count(
+        self, where: str | None = None, *, noise: Noise = "geometric", **loss: Unpack[LossFields]
+    ) -> Result:
         """Ask for the number of records, or of those that fulfil a condition such as "age >= 65"."""
         return self._handle(count(self._declared, where, PrivacyLoss.read(**loss), noise))
 
@@ -59,19 +61,19 @@ class Asking(ABC, Generic[Result]):
         *,
         where: str | None = None,
         noise: Noise = "geometric",
-        **loss: Unpack[Loss],
+        **loss: Unpack[LossFields],
     ) -> Result:
         """Ask how often each key of a column occurs, or each combination of keys of several columns."""
         return self._handle(histogram(self._declared, by, where, PrivacyLoss.read(**loss), noise))
 
     def sum(
-        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **loss: Unpack[Loss]
+        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **loss: Unpack[LossFields]
     ) -> Result:
         """Ask for the sum of a column."""
         return self._handle(sum_of(self._declared, column, where, PrivacyLoss.read(**loss), noise))
 
     def mean(
-        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **loss: Unpack[Loss]
+        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **loss: Unpack[LossFields]
     ) -> Result:
         """Ask for the mean of a column."""
         return self._handle(mean_of(self._declared, column, where, PrivacyLoss.read(**loss), noise))

@@ -225,6 +225,20 @@ def test_people_with_several_rows_count_once() -> None:
     assert (found.people, found.counts) == (3, {3: 3})
 
 
+def test_one_release_that_knows_people_is_enough() -> None:
+    rows = veil.anonymize(
+        VISITS,
+        quasi_identifiers={"age": veil.hierarchies.intervals(10, 20)},
+        sensitive=["ill"],
+        identifying=["who"],
+        models=[KAnonymity(2)],
+        person=None,
+    )
+    assert intersection(rows, rows, sensitive="ill").people == 8
+    assert intersection(rows, visits(VISITS), sensitive="ill").people == 3
+    assert intersection(visits(VISITS), rows, sensitive="ill").people == 3
+
+
 def test_of_several_rows_the_worst_one_counts() -> None:
     """B has a row in a class that shows cold alone, and another one in a class of two values."""
     table = pa.table({"who": list("ABBC"), "age": [21, 21, 41, 41], "ill": ["cold", "cold", "flu", "gout"]})

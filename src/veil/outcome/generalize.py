@@ -167,7 +167,7 @@ def _no_solution_message(best_node: BestNode, prepared: Prepared) -> str:
     """Return the message that no node fulfils the plan, with ways out."""
     plan = prepared.plan
     models = " and ".join(str(model) for model in plan.models)
-    what = "records" if plan.person_column is None else "people"
+    what = prepared.rows.owners.noun
     requirement = f"{models} with at most {plan.suppression_limit:.1%} of the {what} suppressed"
     if not best_node.space.evaluated:
         return f"the search ended ({best_node.ending}) before it could look at a transformation. Give it more time"

@@ -119,8 +119,12 @@ def _people_who_changed(releases: Sequence[ReleaseCells], sensitive: str) -> dic
     """Count the people with other values in each class; None if every record is a person."""
     outcomes = [each.outcome for each in releases if each.outcome is not None]
     names = [each.person_column for each in outcomes if each.person_column]
-    if len(names) < len(releases):
-        return {} if names else None
+    if not names:
+        return None
+    if len(names) < len(releases) or any(
+        name not in each.original.column_names for name, each in zip(names, outcomes, strict=True)
+    ):
+        return {}
     visible = [np.flatnonzero(~each.published.suppressed) for each in releases]
     rows = [each.origins[some] for each, some in zip(outcomes, visible, strict=True)]
     people = np.concatenate(number_people_alike(outcomes, rows, names))

@@ -123,17 +123,13 @@ def transparency(
 
 def _searched(outcome: Outcome, column: str) -> Prepared:
     """Return the prepared plan; refuse an outcome that cannot be recomputed."""
-    plan, prepared = outcome.plan, outcome.prepared
-    if (
-        plan is None
-        or prepared is None
-        or (choice := outcome.trace(Choice)) is None
-        or outcome.recoding is not None
-    ):
+    choice = outcome.trace(Choice)
+    if choice is None or outcome.recoding is not None:
         raise PlanError(
             "only a release with a single searched transformation can be recomputed from other inputs: not "
             "masking, parts, local recoding or differential privacy"
         )
+    prepared = outcome.searched
     if not prepared.rows.weights.are_one or prepared.subset is not None:
         raise InputError("the table should be in memory, and released as a whole")
     if not choice.is_optimum:
@@ -141,7 +137,7 @@ def _searched(outcome: Outcome, column: str) -> Prepared:
             "this transformation was chosen by hand, so nothing follows from the choice: use the release "
             "that the search found"
         )
-    if column not in plan.sensitive:
+    if column not in prepared.plan.sensitive:
         raise PlanError(f"column {column!r} is not sensitive: choose a sensitive column")
     return prepared
 

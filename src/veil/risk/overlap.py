@@ -198,13 +198,13 @@ def _classes_of_people(releases: Sequence[ReleaseCells], person: str | None) -> 
         key, classes = key[here], np.column_stack([classes[here], other[1][there]])
     people = key
     if same:
-        every_row = np.arange(before.table.num_rows)
-        numbers = (
-            before.owners.array
-            if person is None
-            else number_people_alike(outcomes[:1], [every_row], [person])[0]
+        # A release that takes every row for a person does not know better than another one.
+        numbers = min((each.before for each in outcomes), key=lambda rows: rows.people).owners.array.astype(
+            np.int64
         )
-        people = numbers[key].astype(np.int64)
+        if person is not None:
+            numbers = number_people_alike(outcomes[:1], [np.arange(before.table.num_rows)], [person])[0]
+        people = numbers[key]
     return _Together(classes[people >= 0], people[people >= 0], True)
 
 

@@ -122,6 +122,11 @@ class Owners:
         return self.codes is None
 
     @property
+    def noun(self) -> str:
+        """What they are called, if there are several: records, if every record is a person."""
+        return "records" if self.codes is None else "people"
+
+    @property
     def know_all_rows(self) -> bool:
         """Whether an attacker may know all rows of an owner, so that classes are those of signatures."""
         return self.codes is not None and self.knows == "all rows"

@@ -95,7 +95,7 @@ class Comparison:
                 "tables into memory first"
             )
         names = outcome.quasi_identifiers if quasi_identifiers is None else list(quasi_identifiers)
-        prepared, rows = outcome.prepared, outcome.link.rows
+        prepared, rows = outcome.prepared, outcome.origins
         if prepared is None:
             there = [
                 name
@@ -111,8 +111,6 @@ class Comparison:
                 sampling_fraction=sampling_fraction_of(outcome),
             )
         table, whole = prepared.table, outcome.source.table
-        if rows is None:
-            rows = np.arange(table.num_rows)
         if prepared.subset is not None:
             inside = np.cumsum(prepared.subset) - 1
             table, rows = table.filter(pa.array(prepared.subset)), inside[rows]

@@ -256,7 +256,7 @@ def _mean(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
     return float(first + counts @ (numbers - first) / counts.sum())
 
 
-def _spread(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> dict[str, Any]:
+def _spread(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> dict[str, float | None]:
     n = int(counts.sum())
     apart = numbers - _mean(numbers, counts)
     squares = float(counts @ np.square(apart))

@@ -16,7 +16,6 @@ from veil.published.blank import is_blank
 from veil.published.finding import Finding
 from veil.published.linked_tables import stack_texts
 from veil.published.table import Published
-from veil.tables.columns import encode_values
 from veil.tables.rows import Owners, Rows
 from veil.verification.release import verify_models
 
@@ -38,6 +37,7 @@ def verify_tables(outcome: Outcome, stacked: Stacked) -> list[Finding]:
 def _join(outcome: Outcome, stacked: Stacked, masks: dict[str, NDArray[np.bool_]]) -> Published:
     """Return the visible rows with their owners, by pseudonyms if these are published, else by the input."""
     plan, person = stacked.asked, stacked.person
+    baseline = Rows.of(stacked.table, owners=Owners.of(stacked.table, person, "all rows"))
     visible = {name: out.table.filter(pa.array(~masks[name])) for name, out in outcome.tables.items()}
     by_pseudonym = plan.identifying[person] == "pseudonym"
     together = stack_texts(
@@ -48,7 +48,7 @@ def _join(outcome: Outcome, stacked: Stacked, masks: dict[str, NDArray[np.bool_]
         further=[person] if by_pseudonym else [],
     )
     if not by_pseudonym:
-        _, owner_codes = encode_values(stacked.table[person])
+        owner_codes = baseline.owners.array
         row_owners = [
             owner_codes[span][outcome.tables[name].rows][~masks[name]] for name, span in stacked.spans.items()
         ]
@@ -58,7 +58,7 @@ def _join(outcome: Outcome, stacked: Stacked, masks: dict[str, NDArray[np.bool_]
         [stacked.label, *plan.quasi_identifiers],
         marker=plan.marker,
         suppressed="none",
-        baseline=Rows.of(stacked.table, owners=Owners.of(stacked.table, person, "all rows")),
+        baseline=baseline,
     )
 
 

@@ -79,8 +79,7 @@ def _verify_rows(outcome: Outcome) -> Verification:
     if outcome.recoding is not None:
         # A limit that was exceeded knowingly is not checked again.
         before = rows_of(prepared.table, prepared.rows.weights, plan)
-        people = prepared.sample.records if before.owners.are_records else before.people
-        limit = largest_count(plan.suppression_limit, people)
+        limit = largest_count(plan.suppression_limit, before.people)
         return verify_recoded(outcome, None if outcome.last.suppression.over_limit else limit)
     return verify_release(
         rows_of(prepared.table, prepared.rows.weights, plan),

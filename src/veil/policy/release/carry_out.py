@@ -227,8 +227,8 @@ def _compare(release: Release, account: Account, previous: Any, although: bool) 
             )
             if difference.exposed and not although:
                 raise PlanError(
-                    f"{plural(len(difference.exposed), 'class differs', 'classes differ')} from an earlier release by fewer than {m} "
-                    f"records: anyone who compares them learns {name!r} of the people who left or "
+                    f"{plural(len(difference.exposed), 'class differs', 'classes differ')} from an earlier release by fewer than "
+                    f"{release.outcome.after.spell(m)}: anyone who compares them learns {name!r} of the people who left or "
                     "joined. Wait until there are more of them, use MInvariance from the first release on, or say "
                     "although_differences_tell=True"
                 )

@@ -69,8 +69,9 @@ def _local_suppression(step: MaskStep) -> Iterator[Finding]:
         codes = np.stack([_value_codes(step.new(name)) for name in method.columns], axis=1)
         owners = published.rows.owners
         fewest = fewest_matches(codes, method.k, owners)
-        whom = "records" if owners.are_records else "people"
-        promise = f"every record matches at least {method.k} {whom}, where a missing cell matches everything"
+        promise = (
+            f"every record matches at least {method.k} {owners.noun}, where a missing cell matches everything"
+        )
         yield Finding(promise, fewest >= method.k, f"at least {fewest}")
     wrong = sum(_count_changed_cells(step, name) for name in (*method.columns, *method.linked))
     wrong += sum(

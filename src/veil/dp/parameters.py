@@ -176,9 +176,9 @@ def smoothness(k: int, beta: Readable, epsilons: Iterable[Readable]) -> list[flo
     return [delta_of(k, beta, each) for each in epsilons]
 
 
-def plot_smoothness(chosen: Parameters | Sequence[Parameters], until: float | None = None) -> Figure:
+def plot_smoothness(requirements: Parameters | Sequence[Parameters], until: float | None = None) -> Figure:
     """Draw the curves of `smoothness`, from each epsilon to `until` (default: twice the largest)."""
-    curves = [chosen] if isinstance(chosen, Parameters) else list(chosen)
+    curves = [requirements] if isinstance(requirements, Parameters) else list(requirements)
     end = Fraction(until) if until is not None else 2 * Fraction(max(float(each.epsilon) for each in curves))
     figure = new_figure(6, 4)
     axes: Any = figure.add_subplot()

@@ -364,10 +364,10 @@ def _outcome(
     statement = model.statement()
     if not private:
         statement = f"NOT PRIVATE: drawn from a seed, for testing. Otherwise: {statement}"
-    chosen = outcome.trace(Choice)
-    assert chosen is not None
+    search_choice = outcome.trace(Choice)
+    assert search_choice is not None
     table = outcome.table if outcome.is_condensed else _rebuild(outcome.table)
-    choice = {each.name: getattr(chosen, each.name) for each in fields(Choice)}
+    choice = {each.name: getattr(search_choice, each.name) for each in fields(Choice)}
     return outcome.changed(
         table=table,
         traces=(prepared, PrivateChoice(**choice, model=model, walk=walk)),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from veil.base.randomness import Randomness
 from veil.engines.relation import Handed, Relation
-from veil.engines.scan.scan import Stored
+from veil.engines.scan.scan import EngineRows
 from veil.engines.shuffle import with_digests
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def draw_rows(relation: Relation, probability: Fraction, randomness: Randomness)
         table=sample,
         name=f"a random sample of {relation.name}",
         location=Handed(relation.kind),
-        scan=Stored(),
+        scan=EngineRows(),
     )
 
 

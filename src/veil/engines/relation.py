@@ -21,7 +21,7 @@ from veil.engines.dialects import Dialect, adopt, collect, dialect_of, new_duckd
 from veil.engines.failures import explain_errors, is_interrupt, stop_queries
 from veil.engines.kinds import restored, shown_kind
 from veil.engines.scan.files import Files, is_pattern, normalize_column, scan_of, settle_format
-from veil.engines.scan.scan import Scan, Stored
+from veil.engines.scan.scan import EngineRows, Scan
 from veil.engines.settings import Settings, available_memory
 from veil.errors import InputError, did_you_mean
 from veil.outcome.outcome import Outcome
@@ -61,7 +61,7 @@ class Relation:
     name: str
     frame: Literal["ibis", "frame", "file", "url"]
     location: Location
-    scan: Scan | Stored = field(default=Stored(), repr=False)
+    scan: Scan | EngineRows = field(default=EngineRows(), repr=False)
     settings: Settings = field(default=Settings(), repr=False)
     origin: Relation | None = field(default=None, repr=False)
     """The relation that this is a copy of, if the rows were brought over."""

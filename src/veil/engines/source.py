@@ -181,7 +181,7 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
 
 def _check_models(relation: Relation, plan: Plan) -> None:
     """Let models check the types that Parquet files had before DuckDB read them."""
-    for table in relation.scan.declared:
+    for table in relation.scan.examples:
         for model in plan.models:
             model.check_table(table)
 

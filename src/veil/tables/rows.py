@@ -1,7 +1,7 @@
 """Rows: a table with the weight and the owner of each row.
 
-A row stands for one record, or for as many as its weight says. It is about one person, its owner: every record about
-another one, or as the codes of owners say. Only this file distinguishes the cases. It holds data and totals; people
+A row is one record, or as many as its weight. It is about one person, its owner: every record about another one, or
+as the codes of owners define. Only this file distinguishes the cases. It holds data and totals; people
 are counted in classes by `veil.published.owners` and, with other code, by `veil.classes.owners`.
 """
 
@@ -29,7 +29,7 @@ Knows = Literal["one row", "all rows"]
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The number of records that each of some rows stands for: `counts`, or one each.
+    """The number of records of each of some rows: `counts`, or one each.
 
     >>> Weights(3).total, Weights(2, np.array([4, 1])).total
     (3, 5)

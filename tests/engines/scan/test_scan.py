@@ -35,11 +35,11 @@ def test_a_scan_names_its_files_with_the_types_to_read_them_by(tmp_path: Path) -
     ((file, format, kinds),) = relation.scan.inputs
     assert (file, format.kind) == (tmp_path / "people.csv", "csv")
     assert kinds == {"age": pa.int64(), "fee": pa.decimal128(38, 1)}
-    assert (relation.scan.marks, relation.scan.declared) == (Marks(",", None), ())
+    assert (relation.scan.marks, relation.scan.examples) == (Marks(",", None), ())
     pq.write_table(pa.table({"age": ["30"]}), tmp_path / "people.parquet")
     parquet = relation_of(tmp_path / "people.parquet", engine="duckdb")
     assert parquet is not None
-    assert [each.schema.names for each in parquet.scan.declared] == [["age"]]
+    assert [each.schema.names for each in parquet.scan.examples] == [["age"]]
     assert (parquet.scan.format, parquet.scan.marks) == (Parquet(), POINT)
 
 
@@ -49,7 +49,7 @@ def test_a_table_of_an_engine_has_no_files_and_no_state() -> None:
     relation = relation_of(people)
     assert relation is not None
     scan = relation.scan
-    assert (scan.files, scan.inputs, scan.declared, scan.texts, scan.state) == ((), (), (), (), None)
+    assert (scan.files, scan.inputs, scan.examples, scan.texts, scan.state) == ((), (), (), (), None)
     assert not scan.kinds
     assert not scan.categories
     assert scan.without_categories(["age"]) is scan

@@ -218,13 +218,13 @@ def _verify(owners: OwnerParts, outcome: Outcome) -> Verification:
 def _published(
     owners: OwnerParts,
     outcome: Outcome,
-    released: Rows,
+    output: Rows,
     suppressed: Suppressed,
 ) -> Published:
     """Return released rows as seen from outside, beside the input."""
     return as_published(
         outcome.before,
-        released,
+        output,
         owners.plan,
         {},
         owners.hierarchies,
@@ -247,8 +247,8 @@ def check_staged(owners: OwnerParts, outcome: Outcome, rows: ibis.Table) -> Veri
         with_people, column = owners.union(keep=owners.person)
         return verify_people(plan, replace(relation, table=with_people), column, names, output, judge_models)
 
-    def judge_models(released: Rows) -> list[Finding]:
-        published = _published(owners, outcome, released, "by cells" if suppressed else "none")
+    def judge_models(output: Rows) -> list[Finding]:
+        published = _published(owners, outcome, output, "by cells" if suppressed else "none")
         findings = verify_models(published, plan.models)
         if suppressed:
             findings.append(compare_blank(published.suppressed_records, suppressed))

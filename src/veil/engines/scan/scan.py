@@ -28,7 +28,7 @@ _CSV_BYTES_A_ROW = 50
 
 
 @dataclass(frozen=True)
-class Stored:
+class EngineRows:
     """Rows that an engine stores: it reads no files, and has the types."""
 
     files: ClassVar[tuple[str, ...]] = ()
@@ -39,13 +39,13 @@ class Stored:
     categories: ClassVar[frozenset[str]] = frozenset()
     state: ClassVar[None] = None
     inputs: ClassVar[tuple[tuple[Path, Format, RowsOrTypes], ...]] = ()
-    declared: ClassVar[tuple[pa.Table, ...]] = ()
+    examples: ClassVar[tuple[pa.Table, ...]] = ()
 
-    def without_categories(self, names: Collection[str]) -> Stored:
+    def without_categories(self, names: Collection[str]) -> EngineRows:
         """Return the same: an engine has no categories."""
         return self
 
-    def cell_by_cell(self, table: Table, dialect: Dialect) -> tuple[Stored, Table]:
+    def cell_by_cell(self, table: Table, dialect: Dialect) -> tuple[EngineRows, Table]:
         """Return the table with cells that every reader can hold."""
         return self, dialect.cell_by_cell(table)
 
@@ -91,7 +91,7 @@ class Scan:
         return tuple((Path(file), self.format, kinds) for file in self.files)
 
     @property
-    def declared(self) -> tuple[pa.Table, ...]:
+    def examples(self) -> tuple[pa.Table, ...]:
         """An empty table with the types that a Parquet file declares, if there is one."""
         import pyarrow.parquet as pq
 

@@ -13,7 +13,7 @@ from veil.base.progress import Progress
 from veil.engines.database import Database
 from veil.engines.dialects import collect, new_duckdb
 from veil.engines.relation import Relation
-from veil.engines.scan.scan import Stored
+from veil.engines.scan.scan import EngineRows
 from veil.engines.write.open import target_of
 from veil.engines.write.writing import write
 from veil.errors import VerificationError
@@ -42,7 +42,7 @@ def write_rows(
     backend = new_duckdb()
     rows = backend.create_table("release", decode(table))
     source = replace(
-        relation, table=rows, backend=backend, scan=Stored(), origin=relation.original, note=None
+        relation, table=rows, backend=backend, scan=EngineRows(), origin=relation.original, note=None
     )
 
     def check(rows: Any) -> None:

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, sign_of_logs
@@ -188,7 +188,7 @@ class Profitability(PrivacyModel):
     def _least_payout(
         self,
         published: Published,
-        sizes: NDArray[np.int64],
+        sizes: Integers,
         hierarchies: Mapping[str, Hierarchy],
         levels: Mapping[str, int],
     ) -> tuple[bool, str]:
@@ -268,7 +268,7 @@ class _Profit:
         self.domains = [decimal_fraction(hierarchy.domain_size) for hierarchy in self.encoding.hierarchies]
         self.slack = self._slack()
         self.decided: dict[tuple[int, ...], bool] = {}
-        self.shares: tuple[NDArray[np.int64], list[Fraction]] | None = None
+        self.shares: tuple[Integers, list[Fraction]] | None = None
 
     def _slack(self) -> float:
         logs = [math.log(domain) for domain in self.domains]
@@ -285,7 +285,7 @@ class _Profit:
         )
         return 2.0**-51 * (2 * m * unit + total * (11 * spread + m))
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         payout = self.payout
         sizes = table.population if payout.journalist else table.count
         close = _reject_unprofitable(
@@ -295,7 +295,7 @@ class _Profit:
         if close:
             self._decide(table, sizes, rejected)
 
-    def _decide(self, table: ClassTable, sizes: NDArray[np.int64], rejected: NDArray[np.uint8]) -> None:
+    def _decide(self, table: ClassTable, sizes: Integers, rejected: Marks) -> None:
         """Decide the close calls, once for each combination of shares and class size."""
         where = np.flatnonzero(rejected == _CLOSE)
         if self.shares is None:
@@ -316,7 +316,7 @@ class _Profit:
             verdicts[i] = not self.decided[case]
         rejected[where] = verdicts[which.reshape(-1)]
 
-    def _exact_shares(self) -> tuple[NDArray[np.int64], list[Fraction]]:
+    def _exact_shares(self) -> tuple[Integers, list[Fraction]]:
         """Return the number of the share of each value of each attribute, and the distinct shares."""
         share_numbers: dict[Fraction, int] = {}
         numbers = [
@@ -331,15 +331,15 @@ class _Profit:
 @kernel
 def _reject_unprofitable(
     keys: kernels.Words,
-    counts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    levels: NDArray[np.int64],
+    counts: Integers,
+    sizes: Integers,
+    levels: Integers,
     cover: Lookup,
     benefit: float,
     harm: float,
     attacked: int,
     slack: float,
-    rejected: NDArray[np.uint8],
+    rejected: Marks,
 ) -> int:
     """Reject classes whose payout is not above 0; mark and count close calls."""
     varying, fixed = fields(levels, cover)

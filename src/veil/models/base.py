@@ -89,7 +89,7 @@ class _ByParameters:
 
 
 def by_parameters(of_model: Callable[[Any], Any], safe: Any = False, condition: str = "") -> Any:
-    """Return a class variable that depends on parameters; `condition` says in words when it is true."""
+    """Return a class variable that depends on parameters; `condition` is when it is true, in words."""
     return _ByParameters(of_model, safe, condition)
 
 

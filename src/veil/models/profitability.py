@@ -26,7 +26,7 @@ from veil.models.subset import SubsetField
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.quality.cover import Lookup, fields, place, sum_of_fixed
-from veil.quality.payout import Money, PayoutMeasure, PublisherPayout
+from veil.quality.payout import AdversaryGain, Benefit, Cost, PayoutMeasure, PublisherLoss, PublisherPayout
 from veil.tables import canonical_text
 from veil.tables.columns import encode_values
 
@@ -60,14 +60,10 @@ class Profitability(PrivacyModel):
     no_attack: Annotated[bool, Field(description="let no attack pay, whatever the publisher would gain")] = (
         False
     )
-    benefit: Annotated[Money, Field(description="what an unchanged record earns the publisher")] = 1200.0
-    publisher_loss: Annotated[Money, Field(description="publisher's loss from a re-identified record")] = (
-        300.0
-    )
-    adversary_gain: Annotated[Money, Field(description="adversary's gain from a re-identified record")] = (
-        300.0
-    )
-    cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
+    benefit: Benefit = 1200.0
+    publisher_loss: PublisherLoss = 300.0
+    adversary_gain: AdversaryGain = 300.0
+    cost: Cost = 4.0
     subset: Annotated[
         SubsetField, Field(description="the rows to release; the whole table is the journalist's population")
     ] = None

@@ -24,6 +24,10 @@ from veil.quality.factors import Factor, factors
 from veil.quality.summing import sum_in_any_order
 
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Benefit = Annotated[Money, Field(description="what an unchanged record earns the publisher")]
+PublisherLoss = Annotated[Money, Field(description="publisher's loss from a re-identified record")]
+AdversaryGain = Annotated[Money, Field(description="adversary's gain from a re-identified record")]
+Cost = Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")]
 
 EVERYONE = 2**62
 """More than the records of any class."""
@@ -66,14 +70,10 @@ class PublisherPayout(QualityModel):
     """
 
     journalist: Annotated[bool, Field(description="count classes in the whole table, not the subset")] = False
-    benefit: Annotated[Money, Field(description="what an unchanged record earns the publisher")] = 1200.0
-    publisher_loss: Annotated[Money, Field(description="publisher's loss from a re-identified record")] = (
-        300.0
-    )
-    adversary_gain: Annotated[Money, Field(description="adversary's gain from a re-identified record")] = (
-        300.0
-    )
-    cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
+    benefit: Benefit = 1200.0
+    publisher_loss: PublisherLoss = 300.0
+    adversary_gain: AdversaryGain = 300.0
+    cost: Cost = 4.0
     factor: Factor = 0.5
     kind: Literal["PublisherPayout"] = Field(default="PublisherPayout", repr=False, kw_only=True)
 

@@ -12,15 +12,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.base.arrays import Floats, Integers, Mask
 from veil.errors import ParameterError
-
-_Ints = npt.NDArray[np.int64]
-_Floats = npt.NDArray[np.float64]
-_Bools = npt.NDArray[np.bool_]
 
 
 def patients(n: int = 2000, seed: int = 7) -> pa.Table:
@@ -91,32 +87,32 @@ def patients(n: int = 2000, seed: int = 7) -> pa.Table:
 # Drawing
 
 
-def _draw(rng: np.random.Generator, weights: _Floats, n: int) -> _Ints:
+def _draw(rng: np.random.Generator, weights: Floats, n: int) -> Integers:
     return _draw_within(rng, weights[None, :], np.zeros(n, np.int64))
 
 
-def _draw_within(rng: np.random.Generator, weights: _Floats, group: _Ints) -> _Ints:
+def _draw_within(rng: np.random.Generator, weights: Floats, group: Integers) -> Integers:
     """Draw one code a row from the distribution of its group: inversion, with one search for all groups."""
     groups, size = weights.shape
     cumulative = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
     edges = (cumulative + np.arange(groups)[:, None]).ravel()
     codes = np.searchsorted(edges, rng.random(len(group)) + group, side="right") - group * size
     # If the shares of a group add up to less than 1 by rounding, a row could fall past its last value.
-    result: _Ints = np.minimum(codes, size - 1).astype(np.int64)
+    result: Integers = np.minimum(codes, size - 1).astype(np.int64)
     return result
 
 
-def _zipf(size: int, exponent: float) -> _Floats:
+def _zipf(size: int, exponent: float) -> Floats:
     return np.arange(1, size + 1, dtype=np.float64) ** -exponent
 
 
-def _season(days: int) -> _Floats:
+def _season(days: int) -> Floats:
     """Return weights of days, with more admissions in winter."""
-    weights: _Floats = 1.0 + 0.25 * np.cos(2 * np.pi * np.arange(days) / 365.25)
+    weights: Floats = 1.0 + 0.25 * np.cos(2 * np.pi * np.arange(days) / 365.25)
     return weights
 
 
-def _occupation(rng: np.random.Generator, age: _Ints, education: _Ints) -> _Ints:
+def _occupation(rng: np.random.Generator, age: Integers, education: Integers) -> Integers:
     """Draw an occupation: by schooling while of working age, child or pupil before, mostly retired after."""
     occupation = _draw_within(rng, _JOBS, education)
     occupation[age < 18] = _OCCUPATIONS.index("pupil")
@@ -125,7 +121,7 @@ def _occupation(rng: np.random.Generator, age: _Ints, education: _Ints) -> _Ints
     return occupation
 
 
-def _diagnosis_weights() -> _Floats:
+def _diagnosis_weights() -> Floats:
     """Return the weights of the diagnoses for each stage of life and sex, stage by stage."""
     by_stage = np.array([each[2] for each in _DIAGNOSES], np.float64).T
     by_sex = np.array([each[3] for each in _DIAGNOSES], np.float64).T
@@ -135,7 +131,7 @@ def _diagnosis_weights() -> _Floats:
 # Columns
 
 
-def _text(labels: Sequence[str], codes: _Ints, missing: _Bools | None = None) -> pa.Array:
+def _text(labels: Sequence[str], codes: Integers, missing: Mask | None = None) -> pa.Array:
     return pa.array(labels, pa.string()).take(pa.array(codes, mask=missing))
 
 
@@ -145,7 +141,7 @@ def _names(rng: np.random.Generator, n: int) -> pa.Array:
     return pc.binary_join_element_wise(first, last, " ")
 
 
-def _money(cents: _Ints, missing: _Bools) -> pa.Array:
+def _money(cents: Integers, missing: Mask) -> pa.Array:
     whole = pa.array(cents, mask=missing).cast(pa.decimal128(19, 0))
     return pc.multiply(whole, pa.scalar(Decimal("0.01"))).cast(pa.decimal128(10, 2))
 
@@ -174,7 +170,7 @@ _FIRST_DAY = np.datetime64("2022-01-01").astype(np.int64)
 
 # A stage of life begins at each of these ages.
 _STAGES = [18, 40, 65, 80]
-_AGES: _Floats = 0.35 + np.exp(-0.5 * ((np.arange(101) - 68) / 17.0) ** 2) - 0.0034 * np.arange(101)
+_AGES: Floats = 0.35 + np.exp(-0.5 * ((np.arange(101) - 68) / 17.0) ** 2) - 0.0034 * np.arange(101)
 
 _EDUCATIONS = ["none", "primary", "secondary", "vocational", "bachelor", "master", "doctorate"]
 # Schooling also turns at 6 and 15.

@@ -98,7 +98,7 @@ def attribute_of(name: str, column: Sequence[str | None]) -> SampleAttribute:
     values = sorted(set(column), key=lambda value: (value is None, value or ""))
     hidden = np.array([not oracle.is_value(value) for value in values])
     codes = np.array([values.index(value) for value in column], np.int32)
-    return SampleAttribute(name, codes, tuple(values), hidden if hidden.any() else None)
+    return SampleAttribute(name, codes, tuple(values), hidden)
 
 
 def model_of(asked: oracle.Quality, names: Sequence[str]) -> QualityModel:

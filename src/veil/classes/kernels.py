@@ -14,22 +14,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers, Marks
 from veil.base.compiled import kernel, light_kernel
 
 Words = tuple[NDArray[np.uint64], ...]
-Measures = tuple[NDArray[np.int64], ...]
-Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+Measures = tuple[Integers, ...]
+Entries = tuple[Integers, Codes, Integers]
 
 
 @kernel
-def pack(codes: NDArray[np.int32], shift: int, word: NDArray[np.uint64]) -> None:
+def pack(codes: Codes, shift: int, word: NDArray[np.uint64]) -> None:
     """Write one attribute's codes into its bit field of every packed key."""
     for i in range(codes.size):
         word[i] |= np.uint64(codes[i]) << np.uint64(shift)
 
 
 @kernel
-def unpack(word: NDArray[np.uint64], shift: int, mask: int, codes: NDArray[np.int32]) -> None:
+def unpack(word: NDArray[np.uint64], shift: int, mask: int, codes: Codes) -> None:
     """Read one attribute's codes from its bit field of every packed key."""
     for i in range(word.size):
         codes[i] = np.int32((word[i] >> np.uint64(shift)) & np.uint64(mask))
@@ -39,16 +40,16 @@ def unpack(word: NDArray[np.uint64], shift: int, mask: int, codes: NDArray[np.in
 def group(
     keys: Words,
     measures: Measures,
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    source: Integers,
+    target: Integers,
+    layout: Integers,
+    offsets: Integers,
     changes: NDArray[np.uint64],
-    cardinalities: NDArray[np.int64],
-    slots: NDArray[np.int32],
+    cardinalities: Integers,
+    slots: Codes,
     out_keys: Words,
     out_measures: Measures,
-    groups: NDArray[np.int32],
+    groups: Codes,
 ) -> int:
     """Generalize packed keys from the levels `source` to `target` and merge those that become equal.
 
@@ -130,9 +131,7 @@ FEW = 8
 
 
 @kernel
-def merge_histogram(
-    groups: NDArray[np.int32], sizes: NDArray[np.int64], smallest: int, histogram: Entries, out: Entries
-) -> None:
+def merge_histogram(groups: Codes, sizes: Integers, smallest: int, histogram: Entries, out: Entries) -> None:
     """Add up the histograms of classes that became one group, for groups of at least `smallest` records.
 
     Histograms are stored value by value: value v occurs `counts[e]` times in class `classes[e]` for the
@@ -158,12 +157,7 @@ def merge_histogram(
 
 @kernel
 def _merge_entries(
-    groups: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    newest: NDArray[np.int32],
-    out: Entries,
+    groups: Codes, starts: Integers, classes: Codes, counts: Integers, newest: Codes, out: Entries
 ) -> None:
     """Add up a histogram without branching on the value of an entry, which no processor could predict."""
     # Mark the first entry of each value.
@@ -192,9 +186,7 @@ def _merge_entries(
 
 
 @kernel
-def _add_entry(
-    group: int, count: int, first: int, filled: int, newest: NDArray[np.int32], out: Entries
-) -> int:
+def _add_entry(group: int, count: int, first: int, filled: int, newest: Codes, out: Entries) -> int:
     """Count records of a group with the value whose entries begin at `first`. Return the number of entries.
 
     There is no branch on whether the group already has an entry, for the same reason.
@@ -212,11 +204,7 @@ def _add_entry(
 
 
 @light_kernel
-def tally(
-    counts: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
-    out: NDArray[np.int64],
-) -> None:
+def tally(counts: Integers, rejected: Marks, out: Integers) -> None:
     """Compute the sums that quality models and bounds read from the classes of one node.
 
     `out` receives: classes, kept classes, suppressed records, the sum of squared sizes, and the same over
@@ -242,9 +230,7 @@ def tally(
 
 
 @light_kernel
-def below(
-    counts: NDArray[np.int64], smallest: int, rejected: NDArray[np.uint8], out: NDArray[np.int64]
-) -> None:
+def below(counts: Integers, smallest: int, rejected: Marks, out: Integers) -> None:
     """Reject the classes with fewer records than `smallest`, accept all others, and `tally` them."""
     for i in range(counts.size):
         rejected[i] = counts[i] < smallest
@@ -252,14 +238,14 @@ def below(
 
 
 @light_kernel
-def kept_records(counts: NDArray[np.int64], rejected: NDArray[np.uint8], out: NDArray[np.int64]) -> None:
+def kept_records(counts: Integers, rejected: Marks, out: Integers) -> None:
     """Count the records of each class that are kept, if classes are rejected whole."""
     for i in range(counts.size):
         out[i] = 0 if rejected[i] else counts[i]
 
 
 @light_kernel
-def total(numbers: NDArray[np.int64]) -> int:
+def total(numbers: Integers) -> int:
     """Return the sum."""
     return int(numbers.sum())
 
@@ -267,13 +253,13 @@ def total(numbers: NDArray[np.int64]) -> int:
 @kernel
 def value_counts(
     keys: Words,
-    counts: NDArray[np.int64],
-    marks: NDArray[np.uint8],
+    counts: Integers,
+    marks: Marks,
     mark: int,
-    layout: NDArray[np.int64],
-    levels: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    out: NDArray[np.int64],
+    layout: Integers,
+    levels: Integers,
+    starts: Integers,
+    out: Integers,
 ) -> None:
     """Count the records of the classes with a mark by generalized value of each attribute.
 
@@ -291,9 +277,7 @@ def value_counts(
 
 
 @light_kernel
-def subtract_from(
-    totals: NDArray[np.int64], levels: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[np.int64]
-) -> None:
+def subtract_from(totals: Integers, levels: Integers, starts: Integers, out: Integers) -> None:
     """Turn the counts of `value_counts` into those of all other records."""
     for j in range(levels.size):
         for u in range(starts[j, levels[j]], starts[j, levels[j] + 1]):
@@ -302,12 +286,7 @@ def subtract_from(
 
 @kernel
 def room(
-    counts: NDArray[np.int64],
-    groups: NDArray[np.int32],
-    group_count: int,
-    smallest: int,
-    sums: NDArray[np.int64],
-    parts: NDArray[np.int64],
+    counts: Integers, groups: Codes, group_count: int, smallest: int, sums: Integers, parts: Integers
 ) -> int:
     """Bound the number of classes of at least `smallest` records at any node between two others.
 

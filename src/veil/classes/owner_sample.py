@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.views import View
 from veil.base.wording import plural
@@ -70,7 +71,7 @@ class OwnerSample(Sample):
         histogram: Histogram = table.histograms[len(_VIEWS) * self._position(name) + _VIEWS.index(view)]
         return histogram
 
-    def distribution(self, name: str) -> NDArray[np.int64]:
+    def distribution(self, name: str) -> Integers:
         """Number of owners in the whole input who show each value; owners with two values count for both."""
         if self.baseline is not None:
             return self.baseline.distribution(name)
@@ -129,7 +130,7 @@ def _keys_of_signatures(table: ClassTable, people: OwnersBySignature) -> NDArray
 class OwnerHistograms(Sequence[Histogram]):
     """The histograms of each attribute in each view, computed when first read."""
 
-    def __init__(self, pairs: tuple[ClassMembers, ...], sizes: NDArray[np.int64], persons: Persons) -> None:
+    def __init__(self, pairs: tuple[ClassMembers, ...], sizes: Integers, persons: Persons) -> None:
         self.pairs, self.sizes, self.persons = pairs, sizes, persons
         self._histograms: dict[int, Histogram] = {}
 
@@ -160,7 +161,7 @@ class OwnerHistograms(Sequence[Histogram]):
         values, domain = self.persons.pair_values[place], self.persons.domains[place]
         return Histogram(*count_values(pairs.things, pairs.classes, values, domain, self.sizes.size))
 
-    def _number_owners(self, place: int, pairs: ClassMembers) -> NDArray[np.int64]:
+    def _number_owners(self, place: int, pairs: ClassMembers) -> Integers:
         """Number the owner and class of each pair."""
         owners = self.persons.pair_owners[place][pairs.things]
         return pairs.classes.astype(np.int64) * self.persons.code_bound + owners
@@ -194,7 +195,7 @@ def at_least_one(most: Histogram, sure: Histogram, classes: int) -> Histogram:
     return Histogram(most.starts, most.classes, counts)
 
 
-def worst_view(histogram: Histogram, sizes: NDArray[np.int64]) -> Histogram:
+def worst_view(histogram: Histogram, sizes: Integers) -> Histogram:
     """Return a histogram that every view of the classes is at least as even as."""
     starts, classes, counts = histogram
     sums = np.zeros(sizes.size, np.int64)
@@ -213,13 +214,7 @@ def worst_view(histogram: Histogram, sizes: NDArray[np.int64]) -> Histogram:
 
 
 @kernel
-def fill_up(
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    places: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> None:
+def fill_up(classes: Codes, counts: Integers, sizes: Integers, places: Integers, out: Integers) -> None:
     """Give each value as many owners as show it, until all owners of the class are used up."""
     left = 0
     for t in range(classes.size):
@@ -231,12 +226,8 @@ def fill_up(
 
 @kernel
 def count_values(
-    pairs: NDArray[np.int32],
-    classes: NDArray[np.int32],
-    values: NDArray[np.int32],
-    domain: int,
-    number: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    pairs: Codes, classes: Codes, values: Codes, domain: int, number: int
+) -> tuple[Integers, Codes, Integers]:
     """Count the pairs of each value in each class. Pairs are in the order of values."""
     starts = np.zeros(domain + 1, np.int64)
     out_classes = np.empty(pairs.size, np.int32)
@@ -286,7 +277,7 @@ class OneValueEach:
     def __init__(self, sample: Sample, attribute: str) -> None:
         self.sample, self.attribute = sample, attribute
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Reject classes with more pairs of owner and value than owners."""
         histogram = self.sample.histogram(table, self.attribute)
         pair_counts = np.zeros(len(table), np.int64)

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers, Marks
 from veil.base.compiled import kernel
 from veil.tables.rows import Owners, Weights
 
@@ -26,25 +27,22 @@ _BITS = 32
 _COUNT = (1 << _BITS) - 1
 """Mask of a count that shares a machine word with the number of a thing."""
 
-Numbers = NDArray[np.int32]
-Counts = NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassMembers:
     """The classes of things (owners, or pairs of owner and value), in ascending order of things."""
 
-    things: Numbers
-    classes: Numbers
+    things: Codes
+    classes: Codes
 
     @staticmethod
-    def of_rows(things: Numbers, row_class: Numbers, classes: int) -> ClassMembers:
+    def of_rows(things: Codes, row_class: Codes, classes: int) -> ClassMembers:
         """Count each thing once in each class that it has rows in."""
         rows = ClassMembers(np.empty_like(things), np.empty(things.size, np.int32))
         sort_by_thing(things, row_class, int(things.max()) + 1, rows.things, rows.classes)
         return rows.merge(np.arange(classes, dtype=np.int32), classes)
 
-    def merge(self, groups: Numbers, number: int) -> ClassMembers:
+    def merge(self, groups: Codes, number: int) -> ClassMembers:
         """Count each thing once in each group of classes."""
         room = ClassMembers(np.empty_like(self.things), np.empty_like(self.classes))
         counts, parts = np.empty(number, np.int64), np.zeros(groups.size, np.int64)
@@ -76,7 +74,7 @@ class RecordPersons:
         """Count the owners with several values of a further attribute."""
         return 0
 
-    def in_classes(self, row_class: Numbers, classes: int, weights: Weights) -> tuple[People, Numbers]:
+    def in_classes(self, row_class: Codes, classes: int, weights: Weights) -> tuple[People, Codes]:
         """Return the owners of classes, and the class of each row: the given one."""
         return BY_RECORD, row_class
 
@@ -91,7 +89,7 @@ class Persons:
     are_records = False
 
     def __init__(
-        self, owners: Owners, weights: Weights, attributes: Sequence[tuple[Numbers, int]] = ()
+        self, owners: Owners, weights: Weights, attributes: Sequence[tuple[Codes, int]] = ()
     ) -> None:
         self.codes = codes = owners.array
         self.all_rows = owners.know_all_rows
@@ -99,11 +97,11 @@ class Persons:
         self.number = int(np.count_nonzero(record_counts))
         self.most = np.sort(record_counts)[::-1]
         """Records of each owner, in descending order."""
-        self.pairs: list[Numbers] = []
+        self.pairs: list[Codes] = []
         """For each attribute, the pair of each row."""
-        self.pair_values: list[Numbers] = []
+        self.pair_values: list[Codes] = []
         """For each attribute, the value of each pair."""
-        self.pair_owners: list[Numbers] = []
+        self.pair_owners: list[Codes] = []
         """For each attribute, the owner of each pair."""
         self.code_bound = int(record_counts.size)
         """A number above the code of any owner."""
@@ -124,7 +122,7 @@ class Persons:
         """Count the owners with several values of a further attribute."""
         return int(np.count_nonzero(np.bincount(self.pair_owners[attribute]) > 1))
 
-    def in_classes(self, row_class: Numbers, classes: int, weights: Weights) -> tuple[People, Numbers]:
+    def in_classes(self, row_class: Codes, classes: int, weights: Weights) -> tuple[People, Codes]:
         """Return the owners of classes, and the class of each row, split by signature if all rows are known."""
         if self.all_rows:
             return OwnersBySignature.of_rows(self, row_class, weights)
@@ -146,7 +144,7 @@ class OwnersByRecord:
         """Return this: there is nothing to copy."""
         return self
 
-    def merge(self, groups: Numbers, number: int, work: Scratch) -> OwnersByRecord:
+    def merge(self, groups: Codes, number: int, work: Scratch) -> OwnersByRecord:
         """Return this: so it is in any classes."""
         return self
 
@@ -162,7 +160,7 @@ class OwnersByClass:
     therefore not listed, and its entry of `counts` is at least `enough`, but not exact.
     """
 
-    counts: Counts
+    counts: Integers
     entries: ClassMembers
     pairs: tuple[ClassMembers, ...]
     """For each further attribute, the classes of its pairs."""
@@ -170,7 +168,7 @@ class OwnersByClass:
     reads_groups: ClassVar[bool] = True
 
     @staticmethod
-    def of_rows(persons: Persons, row_class: Numbers, classes: int) -> OwnersByClass:
+    def of_rows(persons: Persons, row_class: Codes, classes: int) -> OwnersByClass:
         """Count each owner once in each class that has a row of theirs."""
         entries = ClassMembers.of_rows(persons.codes, row_class, classes)
         pairs = tuple(ClassMembers.of_rows(each, row_class, classes) for each in persons.pairs)
@@ -201,7 +199,7 @@ class OwnersByClass:
         """Return memory for any roll-up."""
         return Scratch(self.counts.size, self.entries.things.size)
 
-    def merge(self, groups: Numbers, number: int, work: Scratch) -> OwnersByClass:
+    def merge(self, groups: Codes, number: int, work: Scratch) -> OwnersByClass:
         """Return the owners of `number` groups that classes were merged into. Their memory is `work`."""
         filled = merge_entries(
             self.entries.things, self.entries.classes, groups, self.counts, self.enough, work.counts[:number],
@@ -211,11 +209,11 @@ class OwnersByClass:
         pairs = tuple(each.merge(groups, number) for each in self.pairs)
         return OwnersByClass(work.counts[:number], entries, pairs, self.enough)
 
-    def spread(self, rejected: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def spread(self, rejected: Marks) -> Marks:
         """Return which classes of rows are rejected, given which classes of owners are."""
         return rejected
 
-    def rejected_owners(self, rejected: NDArray[np.uint8]) -> int:
+    def rejected_owners(self, rejected: Marks) -> int:
         """Count the owners of a row in a rejected class."""
         if self.enough < NO_LIMIT:  # exactly the owners of classes that are too small are listed
             return int(count_different(self.entries.things))
@@ -243,15 +241,15 @@ class OwnersBySignature:
     owners' sums agree once in 10^26 times. The verifier compares the rows themselves.
     """
 
-    signatures: Numbers
-    people: Counts
+    signatures: Codes
+    people: Integers
     pairs: tuple[ClassMembers, ...]
     """For each further attribute, the signatures of its pairs."""
     salts: tuple[int, int]
     reads_groups: ClassVar[bool] = True
 
     @staticmethod
-    def of_rows(persons: Persons, row_class: Numbers, weights: Weights) -> tuple[OwnersBySignature, Numbers]:
+    def of_rows(persons: Persons, row_class: Codes, weights: Weights) -> tuple[OwnersBySignature, Codes]:
         """Return the signatures, and the class of each row: classes of equal labels, split by signature."""
         codes = persons.codes
         salts = (secrets.randbits(63), secrets.randbits(63))
@@ -286,7 +284,7 @@ class OwnersBySignature:
         """Return this: nothing of it is in scratch memory."""
         return self
 
-    def split(self, groups: Numbers, counts: Counts) -> tuple[OwnersBySignature, Numbers]:
+    def split(self, groups: Codes, counts: Integers) -> tuple[OwnersBySignature, Codes]:
         """Return the signatures after classes of `counts` rows were merged into groups of equal labels.
 
         Also return the new class of each class: its group, split by signature.
@@ -302,11 +300,11 @@ class OwnersBySignature:
         pairs = tuple(ClassMembers(each.things, becomes[each.classes]) for each in self.pairs)
         return OwnersBySignature(signatures, people, pairs, self.salts), where
 
-    def spread(self, rejected: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def spread(self, rejected: Marks) -> Marks:
         """Return which classes of rows are rejected, given which signatures are."""
         return rejected[self.signatures]
 
-    def rejected_owners(self, rejected: NDArray[np.uint8]) -> int:
+    def rejected_owners(self, rejected: Marks) -> int:
         """Count the owners of rejected signatures."""
         return int(self.people[rejected != 0].sum())
 
@@ -314,7 +312,7 @@ class OwnersBySignature:
 People = OwnersByRecord | OwnersByClass | OwnersBySignature
 
 
-def _split_classes(classes: Numbers, signature: Numbers) -> tuple[Numbers, Numbers]:
+def _split_classes(classes: Codes, signature: Codes) -> tuple[Codes, Codes]:
     """Return the new class of each item, given its class and signature, and the signature of each new class."""
     where = np.empty(classes.size, np.int32)
     split = number_pairs(classes.astype(np.uint64), signature.astype(np.uint64), where)
@@ -325,14 +323,14 @@ def _split_classes(classes: Numbers, signature: Numbers) -> tuple[Numbers, Numbe
 
 @kernel
 def merge_entries(
-    things: Numbers,
-    classes: Numbers,
-    groups: Numbers,
-    parts: Counts,
+    things: Codes,
+    classes: Codes,
+    groups: Codes,
+    parts: Integers,
     enough: int,
-    counts: Counts,
-    out_things: Numbers,
-    out_classes: Numbers,
+    counts: Integers,
+    out_things: Codes,
+    out_classes: Codes,
 ) -> int:
     """Count each thing once in each group. Return the number of entries: those of groups with too few things.
 
@@ -369,9 +367,7 @@ def merge_entries(
 
 
 @kernel
-def sort_by_thing(
-    things: Numbers, classes: Numbers, number: int, out_things: Numbers, out_classes: Numbers
-) -> None:
+def sort_by_thing(things: Codes, classes: Codes, number: int, out_things: Codes, out_classes: Codes) -> None:
     """Sort rows by their things (counting sort)."""
     starts = np.zeros(number + 1, np.int64)
     for i in range(things.size):
@@ -386,7 +382,7 @@ def sort_by_thing(
 
 
 @kernel
-def count_different(things: Numbers) -> int:
+def count_different(things: Codes) -> int:
     """Count different things; equal ones are adjacent."""
     count = 0
     for e in range(things.size):
@@ -395,7 +391,7 @@ def count_different(things: Numbers) -> int:
 
 
 @kernel
-def count_rejected(things: Numbers, classes: Numbers, rejected: NDArray[np.uint8]) -> int:
+def count_rejected(things: Codes, classes: Codes, rejected: Marks) -> int:
     """Count the things that are in a rejected class."""
     count = 0
     last = -1
@@ -417,10 +413,10 @@ def _mix(number: int, salt: int) -> np.uint64:
 
 @kernel
 def add_up(
-    groups: Numbers,
-    owners: Numbers,
-    counts: Counts,
-    people: Counts,
+    groups: Codes,
+    owners: Codes,
+    counts: Integers,
+    people: Integers,
     salt: int,
     other: int,
     sums: NDArray[np.uint64],
@@ -434,7 +430,7 @@ def add_up(
 
 
 @kernel
-def number_pairs(first: NDArray[np.uint64], second: NDArray[np.uint64], numbers: Numbers) -> int:
+def number_pairs(first: NDArray[np.uint64], second: NDArray[np.uint64], numbers: Codes) -> int:
     """Number different pairs in order of first appearance. Return how many there are."""
     bits = 1
     while (1 << bits) < 2 * first.size:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers, Mask
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.owners import Persons, RecordPersons
@@ -20,13 +20,13 @@ from veil.tables.rows import Owners, Weights
 class SampleAttribute:
     """A further column (sensitive, or a response variable) as codes in the order of its values.
 
-    `hidden` marks the entries of `values` that are missing or withheld; None if there are none.
+    `hidden` marks the entries of `values` that are missing or withheld; it is empty if there are none.
     """
 
     name: str
-    codes: NDArray[np.int32]
+    codes: Codes
     values: tuple[object, ...]
-    hidden: NDArray[np.bool_] | None = None
+    hidden: Mask = field(default_factory=lambda: np.zeros(0, np.bool_))
 
 
 class Sample:
@@ -58,9 +58,9 @@ class Sample:
     def __init__(
         self,
         encoding: Encoding,
-        codes: list[NDArray[np.int32]],
+        codes: list[Codes],
         attributes: tuple[SampleAttribute, ...] = (),
-        subset: NDArray[np.bool_] | None = None,
+        subset: Mask | None = None,
         *,
         microaggregated: tuple[str, ...] = (),
         weights: Weights | None = None,
@@ -119,7 +119,7 @@ class Sample:
             raise PlanError(f"column {name!r} is not a sensitive attribute.{did_you_mean(name, self._index)}")
         return self._index[name]
 
-    def distinct_in_classes(self, table: ClassTable) -> NDArray[np.int64]:
+    def distinct_in_classes(self, table: ClassTable) -> Integers:
         """Count the different values of each microaggregated attribute (rows) in each class (columns)."""
         counted = [
             np.bincount(histogram.classes[histogram.counts > 0], minlength=len(table))
@@ -128,7 +128,7 @@ class Sample:
         return np.array(counted, np.int64).reshape(len(counted), len(table))
 
     @property
-    def distinct_microaggregated(self) -> NDArray[np.int64]:
+    def distinct_microaggregated(self) -> Integers:
         """Number of different values of each microaggregated attribute in the whole input."""
         return np.array([len(self.attribute(name).values) for name in self.microaggregated], np.int64)
 
@@ -145,7 +145,7 @@ class Sample:
         """Return a bound on the sizes of classes, and on the sum of a distribution."""
         return max(self.whole_of(name), self.records)
 
-    def distribution(self, name: str) -> NDArray[np.int64]:
+    def distribution(self, name: str) -> Integers:
         """Number of relevant records of the whole input with each value of a further attribute."""
         if self.baseline is not None:
             return self.baseline.distribution(name)
@@ -154,7 +154,7 @@ class Sample:
         return np.diff(sums[histogram.starts])
 
     @functools.cached_property
-    def frequencies(self) -> tuple[tuple[NDArray[np.int64], ...], ...]:
+    def frequencies(self) -> tuple[tuple[Integers, ...], ...]:
         """`frequencies[j][level][code]`: relevant records with a generalized value, ignoring suppression."""
         encoding, table = self.encoding, self.table
         everything = np.ones(len(table), np.uint8)
@@ -174,7 +174,7 @@ class Sample:
         return tuple(result)
 
     @functools.cached_property
-    def value_totals(self) -> NDArray[np.int64]:
+    def value_totals(self) -> Integers:
         """The frequencies of all values of all levels, in the order of `Encoding.value_starts`."""
         return np.concatenate([counts for levels in self.frequencies for counts in levels])
 
@@ -185,7 +185,7 @@ class Sample:
             tuple(int(np.count_nonzero(frequency)) for frequency in levels) for levels in self.frequencies
         )
 
-    def classes_of_rows(self, levels: Levels) -> tuple[ClassTable, NDArray[np.int32]]:
+    def classes_of_rows(self, levels: Levels) -> tuple[ClassTable, Codes]:
         """Class table of a node together with the class of every row."""
         work = self.workspace()
         table = roll_up(self.encoding, self.table, levels, work, groups=True)

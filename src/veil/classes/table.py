@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers, Mask
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.owners import BY_RECORD, OwnersBySignature, People, Persons, RecordPersons
@@ -25,9 +25,9 @@ class Histogram(NamedTuple):
     `starts[v + 1]`. Only values that occur are stored.
     """
 
-    starts: NDArray[np.int64]
-    classes: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    starts: Integers
+    classes: Codes
+    counts: Integers
 
     @property
     def domain(self) -> int:
@@ -49,7 +49,7 @@ class Histogram(NamedTuple):
         """Return a copy in memory of its own."""
         return Histogram(self.starts.copy(), self.classes.copy(), self.counts.copy())
 
-    def merge(self, groups: NDArray[np.int32], sizes: NDArray[np.int64]) -> Histogram:
+    def merge(self, groups: Codes, sizes: Integers) -> Histogram:
         """Return the histogram after classes were merged into groups of `sizes` records."""
         merged = Histogram.room_for(self)
         kernels.merge_histogram(groups, sizes, 0, self, merged)
@@ -75,17 +75,17 @@ class ClassTable:
         return int(self.keys[0].size)
 
     @property
-    def count(self) -> NDArray[np.int64]:
+    def count(self) -> Integers:
         """Relevant records of each class."""
         return self.measures[0]
 
     @property
-    def squares(self) -> NDArray[np.int64]:
+    def squares(self) -> Integers:
         """Sum, over the original rows in each class, of the squared number of records with that row."""
         return self.measures[1]
 
     @property
-    def population(self) -> NDArray[np.int64]:
+    def population(self) -> Integers:
         """All records of each class, whether or not they are in the research subset."""
         return self.measures[-1] if len(self.measures) == 3 else self.measures[0]
 
@@ -136,14 +136,14 @@ class Workspace(threading.local):
 
 def collapse(
     encoding: Encoding,
-    codes: list[NDArray[np.int32]],
-    further: list[tuple[NDArray[np.int32], int]],
-    subset: NDArray[np.bool_] | None,
+    codes: list[Codes],
+    further: list[tuple[Codes, int]],
+    subset: Mask | None,
     *,
     weights: Weights,
     squares: bool,
     persons: Persons | RecordPersons,
-) -> tuple[ClassTable, NDArray[np.int32]]:
+) -> tuple[ClassTable, Codes]:
     """Turn rows into the class table of the bottom node. Also return the class of every row.
 
     `further` are the codes and domain sizes of attributes that need histograms, `weights` the number of
@@ -173,7 +173,7 @@ def collapse(
         keys, row_class = tuple(word[row_class[member]] for word in keys), where
         counts = np.zeros(member.size, np.int64)
         np.add.at(counts, row_class, records)
-    measures: tuple[NDArray[np.int64], ...] = (counts,)
+    measures: tuple[Integers, ...] = (counts,)
     if squares or subset is not None:
         measures += (counts * counts,)
     measures += tuple(population)
@@ -183,7 +183,7 @@ def collapse(
     return ClassTable(tuple(bottom.tolist()), keys, measures, histograms, people), row_class
 
 
-def _by_value(codes: NDArray[np.int32], domain: int, relevant: NDArray[np.int64]) -> Histogram:
+def _by_value(codes: Codes, domain: int, relevant: Integers) -> Histogram:
     """Return the histogram of single rows, each a class of its own."""
     order = np.argsort(codes, kind="stable").astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=domain))])

@@ -15,8 +15,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.base.views import FillingRule
 from veil.classes.owner_sample import OwnerHistograms, OwnerSample
 from veil.classes.owners import ClassMembers
@@ -39,7 +39,6 @@ class Visible:
 
     def __init__(self, sample: Sample, name: str) -> None:
         attribute = sample.attribute(name)
-        assert attribute.hidden is not None
         self._place, self._hidden = sample.attributes.index(attribute), attribute.hidden
         self._code = np.where(self._hidden, -1, np.cumsum(~self._hidden) - 1).astype(np.int32)
         self.sample = copy.copy(sample)
@@ -47,7 +46,9 @@ class Visible:
             value for value, blank in zip(attribute.values, self._hidden, strict=True) if not blank
         )
         codes = self._code[attribute.codes]
-        self.sample.attributes = (dataclasses.replace(attribute, codes=codes, values=values, hidden=None),)
+        self.sample.attributes = (
+            dataclasses.replace(attribute, codes=codes, values=values, hidden=self._hidden[:0]),
+        )
         self.sample._index = {name: 0}
         if isinstance(sample, OwnerSample):
             assert isinstance(self.sample, OwnerSample)
@@ -97,7 +98,7 @@ class Visible:
         return _unlabelled(sizes, OwnerHistograms((visible,), sizes, owners))
 
 
-def _unlabelled(counts: NDArray[np.int64], histograms: Sequence[Histogram]) -> ClassTable:
+def _unlabelled(counts: Integers, histograms: Sequence[Histogram]) -> ClassTable:
     """Return a class table of sizes and values only; its keys are numbers."""
     return ClassTable((), (np.arange(counts.size, dtype=np.uint64),), (counts,), histograms)
 
@@ -106,7 +107,7 @@ Filling = tuple[int, int] | None
 """A value for one blank cell of a class, and one for the others; None: the commonest value of the class."""
 
 
-def fillings(values: NDArray[np.int64], rule: FillingRule) -> Iterator[Filling]:
+def fillings(values: Integers, rule: FillingRule) -> Iterator[Filling]:
     """Yield the fillings with some values among which is a worst one."""
     if rule == "commonest":
         yield None
@@ -117,7 +118,7 @@ def fillings(values: NDArray[np.int64], rule: FillingRule) -> Iterator[Filling]:
             yield from ((value, other) for other in values[values != value][:1].tolist())
 
 
-def fill(visible: ClassTable, sizes: NDArray[np.int64], filling: Filling) -> ClassTable:
+def fill(visible: ClassTable, sizes: Integers, filling: Filling) -> ClassTable:
     """Return classes of the given sizes, whose blank cells have the values of a filling."""
     starts, classes, counts = visible.histograms[0]
     number = len(visible)

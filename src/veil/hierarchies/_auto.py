@@ -103,10 +103,8 @@ class Auto(Builder):
         if (form := form_of(texts)) is not None:
             return _calendar(form, days="%H" in form)
         if look_like_dates(texts):
-            several = forms_of(texts)
-            if several is None:
-                return Suppression()
-            return _calendar(several)
+            forms = forms_of(texts)
+            return Suppression() if forms is None else _calendar(forms)
         if len({len(text) for text in texts}) == 1 and all(text.isdigit() for text in texts):
             return Redaction()
         if all(map(_PLAIN_NUMBER.fullmatch, texts)):

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from veil.base.arrays import Codes
 from veil.errors import HierarchyError
 from veil.tables.text import canonical_text
 
-Codes = npt.NDArray[np.int32]
 Label = str | None
 
 

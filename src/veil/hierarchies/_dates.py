@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
+from veil.base.arrays import Integers
 from veil.base.declare import declared
 from veil.errors import HierarchyError, Say
 from veil.hierarchies._axis import Moment
@@ -128,7 +129,7 @@ class Dates(Builder):
         levels += [(np.zeros(len(levels[0][0]), np.intp), [each]) for each in root]
         return finish_sorted(placed, group, levels, values, column, names=names)
 
-    def _ticks(self, values: pa.Array) -> npt.NDArray[np.int64] | None:
+    def _ticks(self, values: pa.Array) -> Integers | None:
         """Return microseconds from 1970 to each moment; None if moments have to be read one by one."""
         if pa.types.is_timestamp(values.type):
             local = values if values.type.tz is None else pc.local_timestamp(values)
@@ -140,7 +141,7 @@ class Dates(Builder):
             return None
         return ticks if ticks is not None and ticks.min() >= _FIRST and ticks.max() <= _LAST else None
 
-    def _levels(self, ticks: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.intp], list[Level]]:
+    def _levels(self, ticks: Integers) -> tuple[npt.NDArray[np.intp], list[Level]]:
         """Group sorted moments by second, hour or day, and label each group once."""
         side = np.zeros(ticks.size, np.int64)
         if self.bottom is not None:
@@ -161,7 +162,7 @@ class Dates(Builder):
             levels.append((codes, labels))
         return group, levels
 
-    def _spell(self, unit: str, ticks: npt.NDArray[np.int64]) -> list[str]:
+    def _spell(self, unit: str, ticks: Integers) -> list[str]:
         """Return the labels of the periods of some moments."""
         if unit not in _CLOCKS or ticks.size < _MANY:
             label = _labeller(unit, self.style, self.weeks)

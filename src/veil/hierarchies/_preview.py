@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from veil.base.arrays import Codes, Integers
 from veil.hierarchies._builders import Builder
 from veil.hierarchies.hierarchy import Hierarchy
 
@@ -54,7 +55,7 @@ class Preview:
         return asdict(self)
 
 
-Holders = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Holders = tuple[Integers, Integers]
 """Pairs of values and owners, each once: the positions of the values, and the codes of the owners."""
 
 
@@ -107,9 +108,7 @@ def preview(
     return Preview(tuple(levels), rows, int(present.size))
 
 
-def _alone(
-    labels: npt.NDArray[np.int32], places: npt.NDArray[np.int64], people: npt.NDArray[np.int64]
-) -> float:
+def _alone(labels: Codes, places: Integers, people: Integers) -> float:
     """Return the share of the people with a label of their own."""
     least = np.full(int(labels.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     greatest = np.full(least.size, -1)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.errors import HierarchyError
 from veil.hierarchies._compile import (
     check_repeats,
@@ -34,9 +35,6 @@ from veil.hierarchies._coverage import raise_uncovered
 from veil.tables import read
 from veil.tables.text import canonical_array, canonical_text
 
-Codes = npt.NDArray[np.int32]
-Counts = npt.NDArray[np.int64]
-Shares = npt.NDArray[np.float64]
 Label = str | None
 
 Naming = Callable[[int, Mapping[int, list[str]]], Mapping[int, str]]
@@ -93,11 +91,11 @@ class Hierarchy:
 
     labels: tuple[tuple[Label, ...], ...]
     maps: tuple[Codes, ...]
-    rows: tuple[Counts, ...]
-    shares: tuple[Shares, ...]
+    rows: tuple[Integers, ...]
+    shares: tuple[Floats, ...]
     domain_size: float
     level_names: tuple[str, ...]
-    listed: Counts = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    listed: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     naming: Naming | None = None
     made_of: tuple[pa.Array, Codes] | None = None
 
@@ -123,7 +121,7 @@ class Hierarchy:
         Parameters
         ----------
         shares, domain_size:
-            Shares to use instead of the number of rows: one array a level, one entry a label in the order of
+            Floats to use instead of the number of rows: one array a level, one entry a label in the order of
             first appearance, together with the domain size they refer to.
         missing:
             The text of the missing value, in any letter case; None takes every text literally.
@@ -256,7 +254,7 @@ class Hierarchy:
         return self._label_maps[level]
 
     @property
-    def materialized_shares(self) -> tuple[Shares, ...]:
+    def materialized_shares(self) -> tuple[Floats, ...]:
         """Shares by number of table rows, even if the builder set others."""
         total = float(self.listed.sum())
         return tuple(
@@ -329,7 +327,7 @@ class Hierarchy:
         hierarchy.encode(values, column)
         return hierarchy if hierarchy.naming is None else replace(hierarchy, naming=None)
 
-    def named_by(self, published: Mapping[int, npt.NDArray[np.bool_]]) -> Hierarchy:
+    def named_by(self, published: Mapping[int, Mask]) -> Hierarchy:
         """Return the hierarchy with labels that are derived from published values only.
 
         `published[level]` is a mask of the domain values that are published on a level. A label derived from
@@ -421,14 +419,14 @@ class Hierarchy:
 def _assemble(
     labels: tuple[tuple[Label, ...], ...],
     maps: tuple[Codes, ...],
-    table_rows: Counts,
+    table_rows: Integers,
     shares: Sequence[npt.ArrayLike] | None,
     domain_size: float | None,
     level_names: Sequence[str] | None,
 ) -> Hierarchy:
     """Count rows, fill in the default shares, and freeze everything."""
-    rows: list[Counts] = [np.ones(len(labels[0]), np.int64)]
-    lines: list[Shares] = [table_rows.astype(np.float64)]  # of the table: integers, and so exact
+    rows: list[Integers] = [np.ones(len(labels[0]), np.int64)]
+    lines: list[Floats] = [table_rows.astype(np.float64)]  # of the table: integers, and so exact
     for map_, names in zip(maps, labels[1:], strict=True):
         rows.append(np.bincount(map_, weights=rows[-1], minlength=len(names)).astype(np.int64))
         lines.append(np.bincount(map_, weights=lines[-1], minlength=len(names)).astype(np.float64))

@@ -13,8 +13,8 @@ import math
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Floats, Integers
 from veil.base.compiled import kernel
 from veil.classes import kernels
 from veil.classes.encoding import Levels
@@ -119,7 +119,7 @@ class ByGain:
         return attribute, cuts[attribute][1]
 
 
-def _share_kept(frequencies: NDArray[np.int64], distance: float) -> float:
+def _share_kept(frequencies: Integers, distance: float) -> float:
     """Return the predicted share of records that are kept."""
     return math.exp(-FINENESS * (_entropy(frequencies) + ASSOCIATION * distance))
 
@@ -191,11 +191,11 @@ def _mean_distances(evaluator: Evaluator) -> Numbers:
 @kernel
 def _contingencies(
     keys: kernels.Words,
-    layout: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    contingencies: NDArray[np.float64],
+    layout: Integers,
+    starts: Integers,
+    classes: Codes,
+    counts: Integers,
+    contingencies: Floats,
 ) -> None:
     """Count the records of each attribute by its value and by range of the sensitive values."""
     domain = starts.size - 1
@@ -208,16 +208,16 @@ def _contingencies(
                 contingencies[j, code, bucket] += counts[e]
 
 
-def _distance(contingency: NDArray[np.float64]) -> float:
+def _distance(contingency: Floats) -> float:
     total = max(1.0, float(contingency.sum()))
     expected = np.outer(contingency.sum(axis=1), contingency.sum(axis=0)) / total
     return float(np.abs(contingency - expected).sum()) / 2 / total
 
 
-def _log_distinct(frequencies: NDArray[np.int64]) -> float:
+def _log_distinct(frequencies: Integers) -> float:
     return math.log(max(1, int(np.count_nonzero(frequencies))))
 
 
-def _entropy(frequencies: NDArray[np.int64]) -> float:
+def _entropy(frequencies: Integers) -> float:
     shares = frequencies[frequencies > 0] / frequencies.sum()
     return float(-np.sum(shares * np.log(shares)))

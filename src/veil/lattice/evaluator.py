@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Marks
 from veil.base.exact import largest_count
 from veil.classes import kernels
 from veil.classes.encoding import Levels
@@ -172,16 +172,14 @@ class Evaluator:
             tally = self._reject([], table, rejected)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible)
 
-    def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> ClassSums:
+    def _settle(self, table: ClassTable, rejected: Marks) -> ClassSums:
         """Apply the settling criteria in turn until none rejects anything."""
         before = -1
         while (tally := self._reject(self.settling, table, rejected)).suppressed != before:
             before = tally.suppressed
         return tally
 
-    def _reject(
-        self, criteria: Sequence[ClassCriterion], table: ClassTable, rejected: NDArray[np.uint8]
-    ) -> ClassSums:
+    def _reject(self, criteria: Sequence[ClassCriterion], table: ClassTable, rejected: Marks) -> ClassSums:
         for criterion in criteria:
             criterion.reject(table, rejected)
         kernels.tally(table.count, rejected, self.work.tally)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.classes.encoding import Levels
 from veil.errors import PlanError
 from veil.quality.base import NO_BOUND, Evaluation, Score
@@ -131,7 +131,7 @@ class Space:
         for offset in np.ndindex(*shape):
             yield tuple(low + step for low, step in zip(self.minimum, offset, strict=True))
 
-    def _cover(self) -> NDArray[np.int64]:
+    def _cover(self) -> Integers:
         """Return, for each node, the index of a box that rules it out, or -1."""
         shape = tuple(high - low + 1 for low, high in zip(self.minimum, self.maximum, strict=True))
         cover = np.full(shape, -1, np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from veil.base.arrays import Integers, Mask
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import VeilError, did_you_mean
@@ -56,19 +57,19 @@ OneHierarchy = Annotated[Any, BeforeValidator(_hierarchy, json_schema_input_type
 """A builder of a hierarchy, or None."""
 
 
-def happens(randomness: Randomness, probability: float, size: int) -> NDArray[np.bool_]:
+def happens(randomness: Randomness, probability: float, size: int) -> Mask:
     """Draw `size` times whether an event of exactly this decimal probability happens."""
     exact = decimal_fraction(probability).limit_denominator(2**62)
     return randomness.integers(exact.denominator, size) < exact.numerator
 
 
-def in_random_order(keys: NDArray[Any], randomness: Randomness) -> NDArray[np.int64]:
+def in_random_order(keys: NDArray[Any], randomness: Randomness) -> Integers:
     """Return rows in the order of their keys, equal ones in random order."""
     shuffled = randomness.permutation(keys.size)
     return np.asarray(shuffled[np.argsort(keys[shuffled], kind="stable")], np.int64)
 
 
-def redistribute(groups: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+def redistribute(groups: Integers, randomness: Randomness) -> Integers:
     """Draw for each row the row of its group whose value it gets, all permutations being equally likely."""
     source = in_random_order(groups, randomness)
     order = np.empty_like(source)

@@ -57,10 +57,4 @@ else:
     import_files(__name__, skip="implication")  # which declares no model, and imports all of them
     from veil.models.safe_harbor import safe_harbor_levels
 
-    __all__ = [
-        "MODELS",
-        "PrivacyModel",
-        "Strength",
-        "safe_harbor_levels",
-        *MODELS.names,
-    ]
+    __all__ = ["MODELS", "PrivacyModel", "Strength", "safe_harbor_levels", *MODELS.names]

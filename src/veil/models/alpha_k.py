@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Mask
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.base.views import View
@@ -92,7 +92,7 @@ class AlphaKAnonymity(SensitiveModel):
         criterion.release(free)
         return criterion
 
-    def _values_that_matter(self, sample: Sample) -> NDArray[np.bool_]:
+    def _values_that_matter(self, sample: Sample) -> Mask:
         """Return a mask of the values of the attribute that matter."""
         attribute = sample.attribute(self.attribute)
         if self.values is None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.wording import Text
@@ -159,35 +160,33 @@ class _Criterion:
         for j, (word, shift, mask) in enumerate(encoding.layout.tolist()):
             self.masks[self.members[:, j], word] |= np.uint64(mask << shift)
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Mark classes in too small a group of classes without a mark, until there is none."""
         self._reject_groups(table, rejected, True)
 
-    def suppress(
-        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
-    ) -> None:
+    def suppress(self, table: ClassTable, rejected: Marks, losses: Floats | None) -> None:
         self.reject(table, rejected)
 
-    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
+    def fulfilled(self, table: ClassTable, rejected: Marks) -> bool:
         return self._reject_groups(table, rejected, False)
 
-    def _reject_groups(self, table: ClassTable, rejected: NDArray[np.uint8], mark: bool) -> bool:
+    def _reject_groups(self, table: ClassTable, rejected: Marks, mark: bool) -> bool:
         rooms = np.where(self.members, self._sizes(table), 1.0).prod(axis=1)
         return bool(_reject_small(table.keys, table.count, self.masks, rooms, self.k, mark, rejected))
 
-    def _sizes(self, table: ClassTable) -> NDArray[np.float64]:
+    def _sizes(self, table: ClassTable) -> Floats:
         return self.cardinalities[np.arange(len(table.levels)), list(table.levels)].astype(np.float64)
 
 
 @kernel
 def _reject_small(
     keys: Words,
-    counts: NDArray[np.int64],
+    counts: Integers,
     masks: NDArray[np.uint64],
-    rooms: NDArray[np.float64],
+    rooms: Floats,
     k: int,
     mark: bool,
-    rejected: NDArray[np.uint8],
+    rejected: Marks,
 ) -> bool:
     """Reject classes in groups of fewer than k records, set by set, until no set has such a group.
 
@@ -272,7 +271,7 @@ class _Groups:
         self.sizes = published.sizes
         # Suppressed records match records that are blank in the known columns, unless a flag marks them.
         self.bare = 0 if published.flag is not None else published.suppressed_records
-        self.codes: dict[str, NDArray[np.int64]] = {}
+        self.codes: dict[str, Integers] = {}
         self.counts: dict[str, int] = {}
         self.blank: dict[str, int | None] = {}
         for name in published.names:

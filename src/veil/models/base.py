@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Floats, Integers, Marks, Mask
 from veil.base.views import View
 from veil.base.wording import Direction, round_toward
 from veil.classes.owner_sample import by_owner
@@ -90,21 +89,21 @@ class _ByParameters:
 
 
 def by_parameters(of_model: Callable[[Any], Any], safe: Any = False, condition: str = "") -> Any:
-    """Return a class variable that depends on parameters; `condition` says in words when it is true."""
+    """Return a class variable that depends on parameters; `condition` is when it is true, in words."""
     return _ByParameters(of_model, safe, condition)
 
 
 class Subset(Protocol):
     """A choice of rows."""
 
-    def mask(self, table: pa.Table) -> NDArray[np.bool_]:
+    def mask(self, table: pa.Table) -> Mask:
         """Return a mask of the rows of the subset."""
 
 
 class ClassCriterion(Protocol):
     """A decision on each class by itself."""
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Set the mark of every class that violates the model; leave the other marks alone."""
 
 
@@ -121,9 +120,7 @@ class HasMinimalSize(Protocol):
 class BoundsKeptRecords(Protocol):
     """A class criterion that can bound how much of a class more specific nodes can keep."""
 
-    def keepable(
-        self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
-    ) -> None:
+    def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Codes) -> None:
         """Lower `left` to the most records of each class that nodes between `source` and the table can keep.
 
         `groups` maps each class of the source to the class of the table that contains it. The bound rests on
@@ -143,12 +140,10 @@ class RulesOutNodes(Protocol):
 class SampleCriterion(Protocol):
     """A decision on all classes together that remain after the class criteria."""
 
-    def suppress(
-        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
-    ) -> None:
+    def suppress(self, table: ClassTable, rejected: Marks, losses: Floats | None) -> None:
         """Mark further classes until the model is fulfilled, if possible; `losses` breaks ties of size."""
 
-    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
+    def fulfilled(self, table: ClassTable, rejected: Marks) -> bool:
         """Whether the classes that are not marked fulfil the model as a whole."""
 
 
@@ -167,7 +162,7 @@ class HasLargestRemainder(SampleCriterion, Protocol):
     Both kinds of monotone: classes rejected at a node are rejected at every more specific one.
     """
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Mark classes until those without a mark fulfil the model."""
 
 

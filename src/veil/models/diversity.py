@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Codes, Integers, Marks, Mask
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
@@ -210,7 +210,7 @@ class _Distinct:
     def __init__(self, sample: Sample, model: DistinctLDiversity) -> None:
         self.sample, self.model = sample, model
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
         _reject_uniform(histogram.classes, table.count, self.model.l, rejected)
 
@@ -234,16 +234,14 @@ class _Recursive:
             fraction = largest_fraction(1 / c, sample.records)
             self.left, self.right, self.gap = fraction.numerator, fraction.denominator, 1
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
         frequent = self.model.l - 1
         _reject_dominated(histogram, table.count, frequent, self.left, self.right, self.gap, rejected)
 
 
 @kernel
-def _reject_uniform(
-    classes: NDArray[np.int32], sizes: NDArray[np.int64], least: int, rejected: NDArray[np.uint8]
-) -> None:
+def _reject_uniform(classes: Codes, sizes: Integers, least: int, rejected: Marks) -> None:
     """Reject classes with fewer than `least` different values."""
     distinct = np.zeros(sizes.size, np.int64)
     for e in range(classes.size):
@@ -255,13 +253,7 @@ def _reject_uniform(
 
 @kernel
 def _reject_dominated(
-    entries: Entries,
-    sizes: NDArray[np.int64],
-    frequent: int,
-    left: int,
-    right: int,
-    gap: int,
-    rejected: NDArray[np.uint8],
+    entries: Entries, sizes: Integers, frequent: int, left: int, right: int, gap: int, rejected: Marks
 ) -> None:
     """Reject classes unless r_1 * left + gap <= right * (all records but those of the `frequent` values)."""
     _, classes, counts = entries
@@ -302,12 +294,12 @@ class ClassValues:
         self.distinct = np.diff(self.starts, append=self.number.size)
         self.sizes = np.add.reduceat(self.count, self.starts) if self.starts.size else np.empty(0, np.int64)
 
-    def counts_of(self, classes: NDArray[np.bool_]) -> set[tuple[int, ...]]:
+    def counts_of(self, classes: Mask) -> set[tuple[int, ...]]:
         """Return the distinct histograms of some classes."""
         entries = np.repeat(classes, self.distinct)
         return set(split(self.number[entries], self.count[entries])[1])
 
-    def recursive(self, l: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def recursive(self, l: int) -> tuple[Integers, Integers]:
         """Return the largest count of each class, and the sum of all but the l - 1 largest."""
         if not self.starts.size:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -317,7 +309,7 @@ class ClassValues:
         return self.count[ends - 1], rest
 
 
-def split(number: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[list[int], list[tuple[int, ...]]]:
+def split(number: Integers, count: Integers) -> tuple[list[int], list[tuple[int, ...]]]:
     """Return the classes, and the counts of each as a sorted tuple."""
     order = np.lexsort((count, number))
     number, count = number[order], count[order]

@@ -6,9 +6,9 @@ import math
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, entropy_reaches
@@ -145,7 +145,7 @@ class _Entropy:
         self.terms = counts * _LOGARITHMS[model.estimator](counts)
         self.decided: dict[tuple[int, ...], bool] = {}
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
         close = _reject_low_entropy(
             histogram, table.count, self.terms, self.least, self.bound, self.model.estimator == "shannon", rejected
@@ -165,13 +165,7 @@ class _Entropy:
 
 @kernel
 def _reject_low_entropy(
-    entries: Entries,
-    sizes: NDArray[np.int64],
-    terms: NDArray[np.float64],
-    least: int,
-    bound: float,
-    plain: bool,
-    rejected: NDArray[np.uint8],
+    entries: Entries, sizes: Integers, terms: Floats, least: int, bound: float, plain: bool, rejected: Marks
 ) -> int:
     """Reject classes with fewer than `least` values or an entropy below `bound`; mark and count close calls.
 
@@ -205,12 +199,12 @@ def _reject_low_entropy(
     return close
 
 
-def _logarithm(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _logarithm(counts: Integers) -> Floats:
     """Return natural logarithms, 0 for 0."""
     return np.log(np.maximum(counts, 1))
 
 
-def _grassberger(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _grassberger(counts: Integers) -> Floats:
     """Return G(x) - G(1): the sum of 2 / (2j - 1) for j up to x // 2.
 
     The constant G(1) cancels in every entropy, since the counts add up to the size of the class. Beyond 128
@@ -229,7 +223,7 @@ def _grassberger(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 _LOGARITHMS = {"shannon": _logarithm, "grassberger": _grassberger}
 
 
-def _entropies(counted: ClassValues, estimator: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _entropies(counted: ClassValues, estimator: str) -> tuple[Floats, Floats]:
     """Return the entropy of each class in doubles, and a bound on the error."""
     logarithm = _LOGARITHMS[estimator]
     if not counted.starts.size:

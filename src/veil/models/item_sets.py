@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.wording import Text
@@ -137,7 +137,7 @@ class _Criterion:
         index = _Index(sets, sample.distribution(model.attribute), model)
         self.hopeless, self.starts, self.values = index.hopeless, index.starts, index.values
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
         _reject_rare(
             histogram, table.count, self.model.k, self.hopeless, self.starts, self.values, rejected
@@ -150,7 +150,7 @@ class _Index:
     Combination q is contained in the sets `values[starts[q] : starts[q + 1]]`.
     """
 
-    def __init__(self, sets: list[Items], frequencies: NDArray[np.int64], model: KMAnonymity) -> None:
+    def __init__(self, sets: list[Items], frequencies: Integers, model: KMAnonymity) -> None:
         number: dict[object, int] = {}
         ordered = [sorted(number.setdefault(item, len(number)) for item in items) for items in sets]
         self.lengths = np.array([len(items) for items in ordered], np.int64)
@@ -177,13 +177,8 @@ class _Index:
         self._store(*(np.concatenate(part) for part in zip(*counted, strict=True)))
 
     def _extend(
-        self,
-        value: NDArray[np.int64],
-        combination: NDArray[np.int64],
-        last: NDArray[np.int64],
-        size: int,
-        model: KMAnonymity,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        self, value: Integers, combination: Integers, last: Integers, size: int, model: KMAnonymity
+    ) -> tuple[Integers, Integers, Integers]:
         """Extend each combination by each later item of the set."""
         more = self.ends[value] - last - 1
         total = int(more.sum())
@@ -199,8 +194,8 @@ class _Index:
         return value[row], np.unique(keys, return_inverse=True)[1], last
 
     def _without_hopeless(
-        self, value: NDArray[np.int64], combination: NDArray[np.int64], last: NDArray[np.int64], k: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        self, value: Integers, combination: Integers, last: Integers, k: int
+    ) -> tuple[Integers, Integers, Integers]:
         while True:
             promising = self.hopeless[value] == 0
             value, combination, last = value[promising], combination[promising], last[promising]
@@ -210,7 +205,7 @@ class _Index:
                 return value, combination, last
             self.hopeless[value[rare]] = 1
 
-    def _store(self, value: NDArray[np.int64], combination: NDArray[np.int64]) -> None:
+    def _store(self, value: Integers, combination: Integers) -> None:
         promising = self.hopeless[value] == 0
         value, combination = value[promising], combination[promising]
         order = np.argsort(combination, kind="stable")
@@ -222,12 +217,12 @@ class _Index:
 @kernel
 def _reject_rare(
     entries: Entries,
-    sizes: NDArray[np.int64],
+    sizes: Integers,
     k: int,
-    hopeless: NDArray[np.uint8],
-    combination_starts: NDArray[np.int64],
-    values: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
+    hopeless: Marks,
+    combination_starts: Integers,
+    values: Integers,
+    rejected: Marks,
 ) -> None:
     """Reject classes in which fewer than k records hold a combination that one of them holds."""
     starts, classes, counts = entries
@@ -261,7 +256,7 @@ def _reject_rare(
 # --- verification ---------------------------------------------------------------------------------
 
 
-def _rarest(published: Published, attribute: str, m: int, separator: str) -> NDArray[np.int64]:
+def _rarest(published: Published, attribute: str, m: int, separator: str) -> Integers:
     """Return for 0 to m items how few records of a class share so many of one of them; all if none has."""
     number, values, count = published.histograms(attribute)
     distinct, codes = encode_values(pa.chunked_array([values]))
@@ -284,7 +279,7 @@ def _rarest(published: Published, attribute: str, m: int, separator: str) -> NDA
     return least
 
 
-def _combinations(sets: list[Items], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _combinations(sets: list[Items], size: int) -> tuple[Integers, Integers]:
     """Number the combinations of `size` items, set by set; also return how many each set has."""
     number = {item: i for i, item in enumerate(dict.fromkeys(item for items in sets for item in items))}
     of_length: dict[int, list[int]] = {}
@@ -305,7 +300,7 @@ def _combinations(sets: list[Items], size: int) -> tuple[NDArray[np.int64], NDAr
     return combination, lengths
 
 
-def _parts(number: NDArray[np.int64], weights: NDArray[np.int64]) -> Iterable[slice]:
+def _parts(number: Integers, weights: Integers) -> Iterable[slice]:
     """Split the entries, which are ordered by class, into parts of some million combinations each."""
     reached = np.cumsum(weights)
     start = 0

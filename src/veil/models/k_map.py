@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Marks
 from veil.base.declare import declared
 from veil.base.exact import ball, decimal_fraction, is_at_most
 from veil.base.wording import Text
@@ -214,5 +214,5 @@ class LargeInPopulation:
     def __init__(self, k: int) -> None:
         self.k = k
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         rejected |= table.population < self.k

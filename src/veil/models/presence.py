@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
@@ -185,7 +185,7 @@ class _Presence:
         self.limits = inside.numerator, inside.denominator, outside.numerator, outside.denominator
         self.forbidding = model.minimum > 0 and model.empty_classes == "forbid"
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         _reject_share(table.count, table.population, *self.limits, rejected)
 
     def forbids(self, table: ClassTable) -> bool:
@@ -195,13 +195,13 @@ class _Presence:
 
 @kernel
 def _reject_share(
-    counts: NDArray[np.int64],
-    population: NDArray[np.int64],
+    counts: Integers,
+    population: Integers,
     inside: int,
     per: int,
     outside: int,
     per_outside: int,
-    rejected: NDArray[np.uint8],
+    rejected: Marks,
 ) -> None:
     """Reject classes with more than `inside / per` in the subset or more than `outside / per_outside` not."""
     for i in range(counts.size):
@@ -229,7 +229,7 @@ def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
 # --- verification ---------------------------------------------------------------------------------
 
 
-def sizes_in_population(published: Published) -> NDArray[np.int64]:
+def sizes_in_population(published: Published) -> Integers:
     """Count the people of the population in each class of a release; without a population, its records.
 
     0 if the population has fewer than the release: such records are unprotected.

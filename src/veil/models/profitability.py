@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, sign_of_logs
@@ -26,7 +26,7 @@ from veil.models.subset import SubsetField
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.quality.cover import Lookup, fields, place, sum_of_fixed
-from veil.quality.payout import Money, PayoutMeasure, PublisherPayout
+from veil.quality.payout import AdversaryGain, Benefit, Cost, PayoutMeasure, PublisherLoss, PublisherPayout
 from veil.tables import canonical_text
 from veil.tables.columns import encode_values
 
@@ -60,14 +60,10 @@ class Profitability(PrivacyModel):
     no_attack: Annotated[bool, Field(description="let no attack pay, whatever the publisher would gain")] = (
         False
     )
-    benefit: Annotated[Money, Field(description="what an unchanged record earns the publisher")] = 1200.0
-    publisher_loss: Annotated[Money, Field(description="publisher's loss from a re-identified record")] = (
-        300.0
-    )
-    adversary_gain: Annotated[Money, Field(description="adversary's gain from a re-identified record")] = (
-        300.0
-    )
-    cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
+    benefit: Benefit = 1200.0
+    publisher_loss: PublisherLoss = 300.0
+    adversary_gain: AdversaryGain = 300.0
+    cost: Cost = 4.0
     subset: Annotated[
         SubsetField, Field(description="the rows to release; the whole table is the journalist's population")
     ] = None
@@ -188,7 +184,7 @@ class Profitability(PrivacyModel):
     def _least_payout(
         self,
         published: Published,
-        sizes: NDArray[np.int64],
+        sizes: Integers,
         hierarchies: Mapping[str, Hierarchy],
         levels: Mapping[str, int],
     ) -> tuple[bool, str]:
@@ -268,7 +264,7 @@ class _Profit:
         self.domains = [decimal_fraction(hierarchy.domain_size) for hierarchy in self.encoding.hierarchies]
         self.slack = self._slack()
         self.decided: dict[tuple[int, ...], bool] = {}
-        self.shares: tuple[NDArray[np.int64], list[Fraction]] | None = None
+        self.shares: tuple[Integers, list[Fraction]] | None = None
 
     def _slack(self) -> float:
         logs = [math.log(domain) for domain in self.domains]
@@ -285,7 +281,7 @@ class _Profit:
         )
         return 2.0**-51 * (2 * m * unit + total * (11 * spread + m))
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         payout = self.payout
         sizes = table.population if payout.journalist else table.count
         close = _reject_unprofitable(
@@ -295,7 +291,7 @@ class _Profit:
         if close:
             self._decide(table, sizes, rejected)
 
-    def _decide(self, table: ClassTable, sizes: NDArray[np.int64], rejected: NDArray[np.uint8]) -> None:
+    def _decide(self, table: ClassTable, sizes: Integers, rejected: Marks) -> None:
         """Decide the close calls, once for each combination of shares and class size."""
         where = np.flatnonzero(rejected == _CLOSE)
         if self.shares is None:
@@ -316,7 +312,7 @@ class _Profit:
             verdicts[i] = not self.decided[case]
         rejected[where] = verdicts[which.reshape(-1)]
 
-    def _exact_shares(self) -> tuple[NDArray[np.int64], list[Fraction]]:
+    def _exact_shares(self) -> tuple[Integers, list[Fraction]]:
         """Return the number of the share of each value of each attribute, and the distinct shares."""
         share_numbers: dict[Fraction, int] = {}
         numbers = [
@@ -331,15 +327,15 @@ class _Profit:
 @kernel
 def _reject_unprofitable(
     keys: kernels.Words,
-    counts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    levels: NDArray[np.int64],
+    counts: Integers,
+    sizes: Integers,
+    levels: Integers,
     cover: Lookup,
     benefit: float,
     harm: float,
     attacked: int,
     slack: float,
-    rejected: NDArray[np.uint8],
+    rejected: Marks,
 ) -> int:
     """Reject classes whose payout is not above 0; mark and count close calls."""
     varying, fixed = fields(levels, cover)

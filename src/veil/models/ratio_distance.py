@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Marks
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.base.views import View
@@ -105,7 +105,7 @@ class RatioDistance(SensitiveModel):
 class _Criterion(ShareLimits):
     """The share of each value lies between two limits, and no value is lacking."""
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         super().reject(table, rejected)
         histogram = self.sample.histogram(table, self.attribute)
         there = np.bincount(histogram.classes, minlength=len(table))

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.arrays import Floats, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.exact import largest_fraction
 from veil.classes.sample import Sample
@@ -31,25 +32,23 @@ _DENSE = 1024
 class SizeCriterion:
     """A decision on the sizes of all remaining classes, which subclasses define by `holds`."""
 
-    def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+    def holds(self, sizes: Integers, counts: Integers) -> bool:
         """Whether `counts[i]` classes of size `sizes[i]`, in ascending order, fulfil the model."""
         raise NotImplementedError
 
-    def suppress(
-        self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
-    ) -> None:
+    def suppress(self, table: ClassTable, rejected: Marks, losses: Floats | None) -> None:
         """Mark the smallest classes until the model is fulfilled."""
         sizes, counts = _histogram(table.count, rejected)
         prefix = self.prefix(sizes, counts)
         if prefix:
             _mark(table, rejected, losses, sizes, counts, prefix)
 
-    def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
+    def fulfilled(self, table: ClassTable, rejected: Marks) -> bool:
         """Whether the classes that are not marked fulfil the model, as an empty table always does."""
         sizes, counts = _histogram(table.count, rejected)
         return not sizes.size or self.holds(sizes, counts)
 
-    def prefix(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
+    def prefix(self, sizes: Integers, counts: Integers) -> int:
         """Return how many of the smallest classes to suppress.
 
         Bisection finds the fewest if suppressing more never hurts. Otherwise it finds one of several numbers,
@@ -85,11 +84,11 @@ class Share(NamedTuple):
     below: int | None
     records: bool
 
-    def holds(self, sizes: NDArray[np.int64]) -> bool:
+    def holds(self, sizes: Integers) -> bool:
         """Whether classes of the given sizes keep the bound."""
         return not sizes.size or self.measure(sizes) <= self.bound
 
-    def measure(self, sizes: NDArray[np.int64]) -> Fraction:
+    def measure(self, sizes: Integers) -> Fraction:
         """Return the bounded share for classes of the given sizes; 0 if there are none."""
         small = sizes if self.below is None else sizes[sizes < self.below]
         number = int(small.sum()) if self.records else small.size
@@ -112,10 +111,10 @@ class ShareCriterion(SizeCriterion):
             rows.append((fraction.numerator, fraction.denominator, below, share.records))
         self.shares = np.array(rows, np.int64)
 
-    def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+    def holds(self, sizes: Integers, counts: Integers) -> bool:
         return not _shortest_prefix(sizes, counts, self.shares)
 
-    def prefix(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
+    def prefix(self, sizes: Integers, counts: Integers) -> int:
         return int(_shortest_prefix(sizes, counts, self.shares))
 
     def least(self, table: ClassTable) -> int:
@@ -133,9 +132,7 @@ class ShareCriterion(SizeCriterion):
 
 
 @kernel
-def _histogram(
-    counts: NDArray[np.int64], rejected: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _histogram(counts: Integers, rejected: Marks) -> tuple[Integers, Integers]:
     """Return the distinct sizes of the remaining classes, in ascending order, and how many have each."""
     # Count small sizes in an array, and collect the others.
     few = np.zeros(_DENSE, np.int64)
@@ -177,12 +174,7 @@ def _histogram(
 
 
 def _mark(
-    table: ClassTable,
-    rejected: NDArray[np.uint8],
-    losses: NDArray[np.float64] | None,
-    sizes: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    prefix: int,
+    table: ClassTable, rejected: Marks, losses: Floats | None, sizes: Integers, counts: Integers, prefix: int
 ) -> None:
     """Mark the first `prefix` classes in the order of size, loss and labels."""
     ends = np.cumsum(counts)
@@ -198,9 +190,7 @@ def _mark(
 
 
 @kernel
-def _mark_smaller(
-    classes: NDArray[np.int64], rejected: NDArray[np.uint8], size: int, number: int
-) -> NDArray[np.int64]:
+def _mark_smaller(classes: Integers, rejected: Marks, size: int, number: int) -> Integers:
     """Mark all classes smaller than `size`, and return the `number` ones of that size."""
     equal = np.empty(number, np.int64)
     filled = 0
@@ -217,8 +207,8 @@ def _mark_smaller(
 
 @kernel
 def _mark_first(
-    values: NDArray[Any], classes: NDArray[np.int64], rejected: NDArray[np.uint8], number: int
-) -> tuple[NDArray[np.int64], int]:
+    values: NDArray[Any], classes: Integers, rejected: Marks, number: int
+) -> tuple[Integers, int]:
     """Mark the `number` classes with the smallest values, except for those with the largest of these.
 
     Return the classes with that value, and how many of them are left to mark.
@@ -273,9 +263,7 @@ def _smallest(values: NDArray[Any], place: int) -> Any:
 
 
 @kernel
-def _totals(
-    sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]
-) -> tuple[int, NDArray[np.int64]]:
+def _totals(sizes: Integers, counts: Integers, shares: Integers) -> tuple[int, Integers]:
     """Return the number of records, and the count of each share."""
     records = 0
     counted = np.zeros(shares.shape[0], np.int64)
@@ -288,7 +276,7 @@ def _totals(
 
 
 @kernel
-def _keeps_shares(records: int, counted: NDArray[np.int64], shares: NDArray[np.int64]) -> bool:
+def _keeps_shares(records: int, counted: Integers, shares: Integers) -> bool:
     holds = True
     for s in range(shares.shape[0]):
         holds &= counted[s] * shares[s, 1] <= shares[s, 0] * records
@@ -296,7 +284,7 @@ def _keeps_shares(records: int, counted: NDArray[np.int64], shares: NDArray[np.i
 
 
 @kernel
-def _shortest_prefix(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]) -> int:
+def _shortest_prefix(sizes: Integers, counts: Integers, shares: Integers) -> int:
     """Return how many of the smallest classes have to go until every share is kept."""
     records, counted = _totals(sizes, counts, shares)
     if _keeps_shares(records, counted, shares):
@@ -323,7 +311,7 @@ def _shortest_prefix(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares
 
 
 @kernel
-def _least_records(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]) -> int:
+def _least_records(sizes: Integers, counts: Integers, shares: Integers) -> int:
     """Return how many records have to go for the strictest bound, each considered by itself."""
     most = 0
     for s in range(shares.shape[0]):

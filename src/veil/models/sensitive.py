@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Codes, Integers, Marks
 from veil.base.views import FillingRule
 from veil.base.wording import joined
 from veil.classes.owner_sample import OwnerSample
@@ -70,7 +70,7 @@ class SensitiveModel(PrivacyModel):
 
     def visible(self, sample: Sample) -> Visible | None:
         """Return the part of a sample that shows a value; None if all of it does, or if blanks are values."""
-        if self.missing == "a value" or sample.attribute(self.attribute).hidden is None:
+        if self.missing == "a value" or not sample.attribute(self.attribute).hidden.any():
             return None
         return Visible(sample, self.attribute)
 
@@ -174,7 +174,7 @@ class OfVisible:
         self.criterion, self._visible = criterion, visible
         self._last = threading.local()
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Reject classes whose visible records violate the model."""
         visible = self.see(table)
         blank = (visible.count == 0).astype(np.uint8)
@@ -197,7 +197,7 @@ class OfFilled(OfVisible):
         super().__init__(criterion, visible)
         self._fillings = choices
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Reject classes that violate the model with some filling."""
         visible = self.see(table)
         for filling in self._fillings if (visible.count < table.count).any() else self._fillings[:1]:
@@ -205,9 +205,7 @@ class OfFilled(OfVisible):
 
 
 class _KeepingVisible(OfVisible):
-    def keepable(
-        self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
-    ) -> None:
+    def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Codes) -> None:
         """Lower `left` to the visible records that can be kept, plus all others."""
         visible = self.see(table)
         most = np.minimum(left, visible.count)

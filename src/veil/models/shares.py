@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Floats, Integers, Marks, Mask
 from veil.base.compiled import kernel
 from veil.base.exact import sign_of_logs
 from veil.classes.kernels import Entries
@@ -47,18 +47,16 @@ class ShareLimits:
             upper, lower = limits_by_frequency[frequency]
             self.limits[value] = upper.numerator, upper.denominator, lower.numerator, lower.denominator
 
-    def release(self, values: NDArray[np.bool_]) -> None:
+    def release(self, values: Mask) -> None:
         """Lift the limits of some values."""
         self.limits[values] = 1, 1, 0, 1
 
-    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+    def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Reject classes in which a value's share is off limits."""
         histogram = self.sample.histogram(table, self.attribute)
         _reject_shares(histogram, table.count, self.limits, rejected)
 
-    def keepable(
-        self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
-    ) -> None:
+    def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Codes) -> None:
         """Lower `left` to the most records of each class within the upper limits.
 
         If parts of a class keep to an upper limit, so does their union. In a union of n records value v
@@ -90,9 +88,7 @@ class ShareLimits:
 
 
 @kernel
-def _reject_shares(
-    entries: Entries, sizes: NDArray[np.int64], limits: NDArray[np.int64], rejected: NDArray[np.uint8]
-) -> None:
+def _reject_shares(entries: Entries, sizes: Integers, limits: Integers, rejected: Marks) -> None:
     """Reject classes with a value whose share is above its upper limit, or not above its lower limit."""
     starts, classes, counts = entries
     for value in range(starts.size - 1):
@@ -110,7 +106,7 @@ ROUNDS = 6
 
 
 @kernel
-def _lower_to_keepable(entries: Entries, limits: NDArray[np.float64], left: NDArray[np.int64]) -> None:
+def _lower_to_keepable(entries: Entries, limits: Floats, left: Integers) -> None:
     """Lower `left[i]` to a bound on the n for which the sum of min(f, c * n) over values is at least n.
 
     f is the count of a value in class i and c its limit. The left side minus the right is concave in n and 0
@@ -188,9 +184,7 @@ def shares(published: Published, attribute: str) -> list[ValueShare]:
     ]
 
 
-def _extreme(
-    codes: NDArray[np.int64], count: NDArray[np.int64], sizes: NDArray[np.int64], most: bool
-) -> dict[int, Fraction]:
+def _extreme(codes: Integers, count: Integers, sizes: Integers, most: bool) -> dict[int, Fraction]:
     """Return the largest or smallest share of each value that occurs.
 
     Rounding keeps the order of two quotients, or makes them equal. So the extreme is among those with the

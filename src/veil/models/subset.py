@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, WithJsonSchema
 
+from veil.base.arrays import Integers, Mask
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.references import MARK, Reference
@@ -64,7 +64,7 @@ class RowNumbers:
     ] = None
     kind: Literal["RowNumbers"] = Field(default="RowNumbers", repr=False, kw_only=True)
 
-    def mask(self, table: pa.Table) -> NDArray[np.bool_]:
+    def mask(self, table: pa.Table) -> Mask:
         if self.total is not None and self.total != table.num_rows:
             raise ParameterError(
                 f"`total` of RowNumbers should be {table.num_rows}, the number of rows of the table, not {self.total}: "
@@ -133,7 +133,7 @@ class Matching:
     ]
     kind: Literal["Matching"] = Field(default="Matching", repr=False, kw_only=True)
 
-    def mask(self, table: pa.Table) -> NDArray[np.bool_]:
+    def mask(self, table: pa.Table) -> Mask:
         other = read(self.source)
         names = other.table.column_names
         for name in names:
@@ -151,9 +151,7 @@ class Matching:
             self._refuse_arbitrary(table, numbers, (demand > 0) & (demand < places))
         return _place_in_group(numbers) < demand[numbers]
 
-    def _without_match(
-        self, other: Source, other_numbers: NDArray[np.int64], places: NDArray[np.int64]
-    ) -> str:
+    def _without_match(self, other: Source, other_numbers: Integers, places: Integers) -> str:
         row = int(np.flatnonzero(_place_in_group(other_numbers) >= places[other_numbers])[0])
         cells = other.table.slice(row, 1).to_pylist()[0]
         text = ", ".join(f"{name} {value!r}" for name, value in list(cells.items())[:_SHOWN])
@@ -162,9 +160,7 @@ class Matching:
         why = f"has only {plural(equal, 'such row')}, taken already" if equal else "has no such row"
         return f"{self._name}, {_where(other, row)}: no match for {text}: the table {why}"
 
-    def _refuse_arbitrary(
-        self, table: pa.Table, numbers: NDArray[np.int64], partly: NDArray[np.bool_]
-    ) -> None:
+    def _refuse_arbitrary(self, table: pa.Table, numbers: Integers, partly: Mask) -> None:
         rows = np.flatnonzero(partly[numbers])
         for name in table.column_names:
             value_numbers = row_numbers([table.select([name]).take(pa.array(rows))], [name])[0]
@@ -214,7 +210,7 @@ class Where:
     def __post_init__(self) -> None:
         Query(self.query).condition()
 
-    def mask(self, table: pa.Table) -> NDArray[np.bool_]:
+    def mask(self, table: pa.Table) -> Mask:
         try:
             truth = Query(self.query).condition()(table)
         except ValueError as error:
@@ -243,7 +239,7 @@ class Random:
     )
     kind: Literal["Random"] = Field(default="Random", repr=False, kw_only=True)
 
-    def mask(self, table: pa.Table) -> NDArray[np.bool_]:
+    def mask(self, table: pa.Table) -> Mask:
         """Return a mask of the rows of the subset; the same for the same table."""
         with _DRAWING:
             draws = _draws_of(table)
@@ -252,7 +248,7 @@ class Random:
                 draws[key] = self._draw(table.num_rows)
             return draws[key].copy()
 
-    def _draw(self, rows: int) -> NDArray[np.bool_]:
+    def _draw(self, rows: int) -> Mask:
         """Compare 64 random bits a row with the first 64 bits of the probability; if equal, further bits."""
         draw: Callable[[int], bytes] = secrets.SystemRandom().randbytes
         if self.for_testing_seed is not None:
@@ -270,7 +266,7 @@ class Random:
         return row_mask
 
 
-_Draws = dict[tuple[float, int | None], NDArray[np.bool_]]
+_Draws = dict[tuple[float, int | None], Mask]
 _DRAWN: dict[int, tuple[weakref.ref[Any], _Draws]] = {}
 _DRAWING = threading.Lock()
 
@@ -362,7 +358,7 @@ SubsetField = Annotated[
 """The type of a parameter for a research subset in any of its forms."""
 
 
-def row_numbers(tables: Sequence[pa.Table], names: Sequence[str]) -> list[NDArray[np.int64]]:
+def row_numbers(tables: Sequence[pa.Table], names: Sequence[str]) -> list[Integers]:
     """Number the rows of tables such that equal rows have equal numbers, from 0 without gaps.
 
     >>> [each.tolist() for each in row_numbers([pa.table({"a": ["1", "2"]}), pa.table({"a": [2]})], ["a"])]
@@ -372,7 +368,7 @@ def row_numbers(tables: Sequence[pa.Table], names: Sequence[str]) -> list[NDArra
     return np.split(numbers, np.cumsum([table.num_rows for table in tables])[:-1])
 
 
-def numbers_with_gaps(tables: Sequence[pa.Table], names: Sequence[str]) -> NDArray[np.int64]:
+def numbers_with_gaps(tables: Sequence[pa.Table], names: Sequence[str]) -> Integers:
     """Number the rows of all tables, one table after the other, such that equal rows have equal numbers."""
     numbers = np.zeros(sum(table.num_rows for table in tables), np.int64)
     different = 1
@@ -391,7 +387,7 @@ def numbers_with_gaps(tables: Sequence[pa.Table], names: Sequence[str]) -> NDArr
     return numbers
 
 
-def _dense(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+def _dense(numbers: Integers) -> tuple[Integers, int]:
     """Number distinct integers in order of first appearance; also return how many there are."""
     encoded = pa.array(numbers).dictionary_encode()
     return np.array(encoded.indices, dtype=np.int64), len(encoded.dictionary)
@@ -417,7 +413,7 @@ def _as_text(column: pa.ChunkedArray, *, shortest: bool) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(texts, pa.string()).take(encoded.indices)])
 
 
-def _place_in_group(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _place_in_group(numbers: Integers) -> Integers:
     """Count the equal entries before each entry."""
     order = np.argsort(numbers, kind="stable")
     ranked = numbers[order]

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Integers
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
@@ -182,9 +182,7 @@ class PopulationUniqueness(PrivacyModel):
         ]
 
 
-def _least_threshold(
-    estimation: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
-) -> float:
+def _least_threshold(estimation: Estimate, sizes: Integers, counts: Integers, population: int) -> float:
     """Return the least threshold that an estimate keeps, decided as by the criterion."""
     if estimation.estimator != "zayatz":
         return float_at_least(Fraction(estimation.uniques) / population)
@@ -202,13 +200,13 @@ class _Estimated(SizeCriterion):
         self.population = population
         self.bound = decimal_fraction(model.threshold) * population
 
-    def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+    def holds(self, sizes: Integers, counts: Integers) -> bool:
         if sizes[0] != 1:
             return True
         estimation = estimate(self.estimator, sizes, counts, self.population, like_arx=self.like_arx)
         return self.accepts(estimation, sizes, counts)
 
-    def accepts(self, estimation: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+    def accepts(self, estimation: Estimate, sizes: Integers, counts: Integers) -> bool:
         """Whether an estimate is low enough; close ones by Zayatz, which are rational, are exact."""
         if not sizes.size or sizes[0] != 1:
             return True

@@ -204,9 +204,7 @@ def _attribute(
     rank[first_to_last] = np.arange(len(first_to_last), dtype=np.int32)
     values = values.take(pa.array(first_to_last))
     blank_mask = shows_no_value(values, marker)
-    return SampleAttribute(
-        name, rank[indices], tuple(python_values(values)), blank_mask if blank_mask.any() else None
-    )
+    return SampleAttribute(name, rank[indices], tuple(python_values(values)), blank_mask)
 
 
 def _order(plan: Plan, name: str) -> Sequence[str] | None:
@@ -225,8 +223,7 @@ def _sets(column: pa.ChunkedArray, name: str) -> SampleAttribute:
     rows = (None if row is None else tuple(row) for row in column.to_pylist())
     codes = np.array([places.setdefault(row, len(places)) for row in rows], np.int32)
     values = tuple(None if each is None else list(each) for each in places)
-    blank_mask = np.array([each is None for each in values]) if None in places else None
-    return SampleAttribute(name, codes, values, blank_mask)
+    return SampleAttribute(name, codes, values, np.array([each is None for each in values], np.bool_))
 
 
 def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:

@@ -79,8 +79,4 @@ else:
     import_files(__name__)
     from veil.quality.vector import VectorMeasure as VectorMeasure
 
-    __all__ = [
-        "QUALITIES",
-        "QualityModel",
-        *QUALITIES.names,
-    ]
+    __all__ = ["QUALITIES", "QualityModel", *QUALITIES.names]

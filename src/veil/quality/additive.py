@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Floats, Integers, Mask
 from veil.base.compiled import light_kernel
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.hierarchies.hierarchy import Hierarchy
 
-ByValue = Sequence[Sequence[NDArray[np.float64]]]
+ByValue = Sequence[Sequence[Floats]]
 """A number for each attribute, level and value."""
 
 
@@ -67,7 +67,7 @@ class Additive:
             steps = hierarchy.size + 4 * hierarchy.height + 10
             self.margins[j] = sample.records * largest * steps * 2.0**-50
 
-    def least(self, levels: Levels, least: int) -> NDArray[np.float64]:
+    def least(self, levels: Levels, least: int) -> Floats:
         """Return the least cost of each attribute at or above `levels` with `least` records suppressed."""
         return _least(
             np.array(levels), least, self.floors, self.monotone, self.margins, self.cheapest, self.cumulated,
@@ -75,9 +75,7 @@ class Additive:
         )  # fmt: skip
 
 
-def _monotone(
-    hierarchy: Hierarchy, costs: Sequence[NDArray[np.float64]], additions: Sequence[NDArray[np.float64]]
-) -> bool:
+def _monotone(hierarchy: Hierarchy, costs: Sequence[Floats], additions: Sequence[Floats]) -> bool:
     """Return whether neither a kept nor a suppressed record costs less on the next level, up to rounding."""
     for level, parents in enumerate(hierarchy.maps):
         cost, total = costs[level], costs[level] + additions[level]
@@ -88,7 +86,7 @@ def _monotone(
 
 
 @light_kernel
-def reached(cumulated: NDArray[np.int64], low: int, high: int, least: int) -> int:
+def reached(cumulated: Integers, low: int, high: int, least: int) -> int:
     """Return the first place from `low` to `high` at which `least` records are reached."""
     while low < high:
         middle = (low + high) // 2
@@ -101,16 +99,16 @@ def reached(cumulated: NDArray[np.int64], low: int, high: int, least: int) -> in
 
 @light_kernel
 def _least(
-    levels: NDArray[np.int64],
+    levels: Integers,
     least: int,
-    floors: NDArray[np.float64],
-    monotone: NDArray[np.bool_],
-    margins: NDArray[np.float64],
-    cheapest: NDArray[np.float64],
-    cumulated: NDArray[np.int64],
-    cumulated_cost: NDArray[np.float64],
-    starts: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    floors: Floats,
+    monotone: Mask,
+    margins: Floats,
+    cheapest: Floats,
+    cumulated: Integers,
+    cumulated_cost: Floats,
+    starts: Integers,
+) -> Floats:
     out = np.empty(levels.size)
     for j in range(levels.size):
         out[j] = floors[j, levels[j]]

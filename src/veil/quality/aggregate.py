@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Floats
 from veil.errors import PlanError, did_you_mean
 from veil.quality.base import Score
 
@@ -72,7 +72,7 @@ class Aggregate:
             return score
         return (score[0] - (score[0] + 1.0) * 1e-15 * len(values),)
 
-    def order(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def order(self, values: Floats) -> Floats:
         """Return one number for each column of values, in the order of their aggregates.
 
         Columns whose aggregates are equal up to rounding get the same number.
@@ -107,10 +107,10 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.prod([math.pow(value + 1.0, power) for value in values]) - 1.0
 
 
-def comparable(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def comparable(numbers: Floats) -> Floats:
     """Round to forty binary digits, so that numbers that differ by rounding errors become equal."""
     mantissas, exponents = np.frexp(numbers)
-    rounded: NDArray[np.float64] = np.ldexp(np.round(np.ldexp(mantissas, 40)), exponents - 40)
+    rounded: Floats = np.ldexp(np.round(np.ldexp(mantissas, 40)), exponents - 40)
     return rounded
 
 

@@ -6,9 +6,9 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.classes import kernels
@@ -90,27 +90,23 @@ class _Ambiguity(Measure):
         mean = left / kept_count if left > 0.0 else 0.0
         return ((least * self.domain + kept_count * math.exp(mean)) * (1.0 - self.slack),)
 
-    def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
+    def class_losses(self, table: ClassTable) -> Floats:
         """Return the summand of each class."""
-        covered: NDArray[np.float64] = np.prod(self.cover.of_classes(table), axis=0)
+        covered: Floats = np.prod(self.cover.of_classes(table), axis=0)
         return table.count * covered
 
     def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
         return (float(self.records),), (self.records * self.domain,)
 
-    def _charge(self, node: Node, rejected: NDArray[np.uint8]) -> float:
+    def _charge(self, node: Node, rejected: Marks) -> float:
         table, lookup = node.table, self.cover.lookup
         return sum_in_any_order(_charges(table.keys, table.count, rejected, np.array(node.levels), lookup))
 
 
 @kernel
 def _charges(
-    keys: kernels.Words,
-    counts: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
-    levels: NDArray[np.int64],
-    cover: Lookup,
-) -> NDArray[np.float64]:
+    keys: kernels.Words, counts: Integers, rejected: Marks, levels: Integers, cover: Lookup
+) -> Floats:
     """Return the charge of each kept class."""
     varying, fixed = fields(levels, cover)
     everywhere = 1.0

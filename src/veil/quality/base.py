@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Floats, Marks
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
@@ -37,7 +37,7 @@ class Node(NamedTuple):
 
     levels: Levels
     table: ClassTable
-    rejected: NDArray[np.uint8]
+    rejected: Marks
     tally: ClassSums
     work: Workspace
 
@@ -104,7 +104,7 @@ class Measure:
         """
         return NO_BOUND
 
-    def class_losses(self, table: ClassTable) -> NDArray[np.float64] | None:
+    def class_losses(self, table: ClassTable) -> Floats | None:
         """Return the loss of each class if published, to choose among equally large ones; None if equal."""
         return None
 

@@ -6,9 +6,9 @@ import math
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Codes, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
@@ -184,9 +184,7 @@ def _distinct(sample: Sample, attribute: int) -> list[int]:
 
 
 @kernel
-def _votes(
-    groups: NDArray[np.int32], counts: NDArray[np.int64], rejected: NDArray[np.uint8]
-) -> tuple[int, int]:
+def _votes(groups: Codes, counts: Integers, rejected: Marks) -> tuple[int, int]:
     """Count, over kept groups, records outside a unique majority, and records of groups without one.
 
     Each entry of `counts` is the frequency of one response in its group.
@@ -213,11 +211,7 @@ def _votes(
 
 @kernel
 def _least_votes(
-    groups: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    minority: float,
-    most: float,
+    groups: Codes, counts: Integers, sizes: Integers, minority: float, most: float
 ) -> tuple[int, int]:
     """Count minority records of groups where they are the cheapest outcome, and all records of the others."""
     first = np.zeros(sizes.size, np.int64)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Floats, Integers, Mask
 from veil.base.compiled import kernel
 from veil.classes import kernels
 from veil.classes.encoding import Encoding
 from veil.classes.table import ClassTable
 from veil.hierarchies.hierarchy import Hierarchy
 
-Fields = tuple[NDArray[np.int64], NDArray[np.int64]]
+Fields = tuple[Integers, Integers]
 
 
 class Lookup(NamedTuple):
     """The arrays of a cover, for kernels: `layout` is that of the encoding."""
 
-    layout: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    uniform: NDArray[np.bool_]
-    numbers: NDArray[np.float64]
+    layout: Integers
+    starts: Integers
+    uniform: Mask
+    numbers: Floats
 
 
 class Cover:
@@ -43,13 +43,13 @@ class Cover:
         """The arrays of this cover."""
         return Lookup(self.layout, self.starts, self.uniform, self.numbers)
 
-    def set(self, attribute: int, level: int, numbers: NDArray[np.float64]) -> None:
+    def set(self, attribute: int, level: int, numbers: Floats) -> None:
         """Set the numbers of all values of one attribute on one level."""
         start = self.starts[attribute, level]
         self.numbers[start : start + numbers.size] = numbers
         self.uniform[attribute, level] = bool(np.all(numbers == numbers[0]))
 
-    def of_classes(self, table: ClassTable) -> NDArray[np.float64]:
+    def of_classes(self, table: ClassTable) -> Floats:
         """Return the number of each attribute (row) in each class (column)."""
         numbers = np.empty((len(self.layout), len(table)))
         codes = np.empty(len(table), np.int32)
@@ -59,14 +59,14 @@ class Cover:
         return numbers
 
 
-def domain_rows(hierarchy: Hierarchy) -> tuple[NDArray[np.float64], ...]:
+def domain_rows(hierarchy: Hierarchy) -> tuple[Floats, ...]:
     """Return the number of rows of the hierarchy's table that each label of each level covers."""
     rows = float(hierarchy.listed.sum())
     return tuple(np.rint(shares * rows) for shares in hierarchy.materialized_shares)
 
 
 @kernel
-def fields(levels: NDArray[np.int64], cover: Lookup) -> Fields:
+def fields(levels: Integers, cover: Lookup) -> Fields:
     """Return the attributes to look up, as (word, shift, mask, start), and the places of all others."""
     starts = cover.starts
     attributes = levels.size
@@ -86,7 +86,7 @@ def fields(levels: NDArray[np.int64], cover: Lookup) -> Fields:
 
 
 @kernel
-def sum_of_fixed(fixed: NDArray[np.int64], cover: Lookup) -> float:
+def sum_of_fixed(fixed: Integers, cover: Lookup) -> float:
     """Return the sum of the numbers that are the same in all classes."""
     total = 0.0
     for f in range(fixed.size):
@@ -95,7 +95,7 @@ def sum_of_fixed(fixed: NDArray[np.int64], cover: Lookup) -> float:
 
 
 @kernel
-def place(keys: kernels.Words, i: int, field: NDArray[np.int64]) -> int:
+def place(keys: kernels.Words, i: int, field: Integers) -> int:
     """Return the place of the number of a class's value of one attribute."""
     word = keys[field[0]][i]
     where: int = field[3] + np.int64((word >> np.uint64(field[1])) & np.uint64(field[2]))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.classes.encoding import Levels
@@ -159,13 +159,8 @@ class _NormalizedEntropy(_Entropy):
 
 @kernel
 def _losses(
-    levels: NDArray[np.int64],
-    suppressed: int,
-    bits: NDArray[np.float64],
-    s: float,
-    starts: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    levels: Integers, suppressed: int, bits: Floats, s: float, starts: Integers, counts: Integers
+) -> Floats:
     out = np.empty(levels.size)
     for j in range(levels.size):
         total = bits[j, levels[j]]
@@ -179,15 +174,15 @@ def _losses(
 
 @kernel
 def _least_losses(
-    levels: NDArray[np.int64],
+    levels: Integers,
     least: int,
-    floors: NDArray[np.float64],
+    floors: Floats,
     weight: float,
-    starts: NDArray[np.int64],
-    cumulated: NDArray[np.int64],
-    cumulated_bits: NDArray[np.float64],
+    starts: Integers,
+    cumulated: Integers,
+    cumulated_bits: Floats,
     margin: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     out = np.empty(levels.size)
     for j in range(levels.size):
         total = floors[j, levels[j]]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from veil.base.arrays import Integers
 from veil.quality.aggregate import geometric_mean
 
 
-def quality(
-    sizes: NDArray[np.int64], covered: Sequence[float], domains: Sequence[float]
-) -> dict[str, float | int]:
+def quality(sizes: Integers, covered: Sequence[float], domains: Sequence[float]) -> dict[str, float | int]:
     """Return figures of a release that can be compared with others, by the quality models of a search.
 
     `sizes` are the records of each class, `covered` the mean share of its domain that a cell of each column
@@ -22,6 +18,7 @@ def quality(
     those below it in a hierarchy; those of the column within an interval; the members of a set. So an
     interval costs as much as the label of a hierarchy of the same values.
 
+    >>> import numpy as np
     >>> quality(np.array([2, 4]), [0.625], [4])
     {'classes': 2, 'average class size': 3.0, 'discernibility': 20, 'loss': 0.5}
     """

@@ -6,9 +6,9 @@ import math
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.classes import kernels
@@ -82,9 +82,7 @@ class _KullbackLeibler(Measure):
     def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
         return (0.0,), ((self.original + self.squares * self.log_domain) / self.records,)
 
-    def _sums(
-        self, table: ClassTable, rejected: NDArray[np.uint8], *, one_cell: bool = False
-    ) -> tuple[float, int]:
+    def _sums(self, table: ClassTable, rejected: Marks, *, one_cell: bool = False) -> tuple[float, int]:
         lookup = self.cover.lookup
         if one_cell:
             lookup = lookup._replace(numbers=np.zeros_like(lookup.numbers))
@@ -98,13 +96,13 @@ class _KullbackLeibler(Measure):
 @kernel
 def _terms(
     keys: kernels.Words,
-    counts: NDArray[np.int64],
-    squares: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
+    counts: Integers,
+    squares: Integers,
+    rejected: Marks,
     records: int,
-    levels: NDArray[np.int64],
+    levels: Integers,
     cover: Lookup,
-) -> tuple[NDArray[np.float64], int]:
+) -> tuple[Floats, int]:
     """Return squares times log2 of the guessed frequency of kept classes, and the squares of the others."""
     varying, fixed = fields(levels, cover)
     everywhere = sum_of_fixed(fixed, cover)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers
 from veil.base.compiled import kernel, light_kernel
 from veil.base.declare import declared
 from veil.classes.encoding import Levels
@@ -89,7 +89,7 @@ class _Loss(VectorMeasure):
         losses: list[float] = _normalized(totals, self.lowest, self.sample.records).tolist()
         return losses + self.nothing
 
-    def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
+    def class_losses(self, table: ClassTable) -> Floats:
         """Return the aggregate of the shares that the labels of each class cover, times its records."""
         covered = self.cover.of_classes(table)
         if self.nothing:
@@ -104,15 +104,15 @@ class _Loss(VectorMeasure):
 
 @kernel
 def _losses(
-    levels: NDArray[np.int64],
+    levels: Integers,
     suppressed: int,
-    totals: NDArray[np.float64],
-    lowest: NDArray[np.float64],
+    totals: Floats,
+    lowest: Floats,
     records: int,
-    additions: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    additions: Floats,
+    starts: Integers,
+    counts: Integers,
+) -> Floats:
     out = np.empty(levels.size)
     for j in range(levels.size):
         out[j] = totals[j, levels[j]]
@@ -123,9 +123,7 @@ def _losses(
 
 
 @light_kernel
-def _normalized(
-    totals: NDArray[np.float64], lowest: NDArray[np.float64], records: int
-) -> NDArray[np.float64]:
+def _normalized(totals: Floats, lowest: Floats, records: int) -> Floats:
     out = np.empty(totals.size)
     for j in range(totals.size):
         out[j] = 0.0

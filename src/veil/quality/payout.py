@@ -6,9 +6,9 @@ import math
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
@@ -24,6 +24,10 @@ from veil.quality.factors import Factor, factors
 from veil.quality.summing import sum_in_any_order
 
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Benefit = Annotated[Money, Field(description="what an unchanged record earns the publisher")]
+PublisherLoss = Annotated[Money, Field(description="publisher's loss from a re-identified record")]
+AdversaryGain = Annotated[Money, Field(description="adversary's gain from a re-identified record")]
+Cost = Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")]
 
 EVERYONE = 2**62
 """More than the records of any class."""
@@ -66,14 +70,10 @@ class PublisherPayout(QualityModel):
     """
 
     journalist: Annotated[bool, Field(description="count classes in the whole table, not the subset")] = False
-    benefit: Annotated[Money, Field(description="what an unchanged record earns the publisher")] = 1200.0
-    publisher_loss: Annotated[Money, Field(description="publisher's loss from a re-identified record")] = (
-        300.0
-    )
-    adversary_gain: Annotated[Money, Field(description="adversary's gain from a re-identified record")] = (
-        300.0
-    )
-    cost: Annotated[Money, Field(description="adversary's cost of trying to re-identify a record")] = 4.0
+    benefit: Benefit = 1200.0
+    publisher_loss: PublisherLoss = 300.0
+    adversary_gain: AdversaryGain = 300.0
+    cost: Cost = 4.0
     factor: Factor = 0.5
     kind: Literal["PublisherPayout"] = Field(default="PublisherPayout", repr=False, kw_only=True)
 
@@ -134,8 +134,8 @@ class PayoutMeasure(Measure):
         information = math.fsum([*domains, *_log(sample.distinct_microaggregated.astype(np.float64))])
         unit = 1.0 / information if information != 0.0 else 0.0
         least = min(g, s)
-        costs: list[list[NDArray[np.float64]]] = []
-        additions: list[list[NDArray[np.float64]]] = []
+        costs: list[list[Floats]] = []
+        additions: list[list[Floats]] = []
         for j, hierarchy in enumerate(encoding.hierarchies):
             whole = s * (domains[j] * unit)
             losses = [_log(shares * hierarchy.domain_size) * unit for shares in hierarchy.shares]
@@ -172,16 +172,14 @@ class PayoutMeasure(Measure):
     def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
         return (0.0,), (self.records * self.benefit,)
 
-    def _sum(
-        self, node: Node, rejected: NDArray[np.uint8], sizes: NDArray[np.int64], most: float, harm: float
-    ) -> float:
+    def _sum(self, node: Node, rejected: Marks, sizes: Integers, most: float, harm: float) -> float:
         costs = _costs(
             node.table.keys, node.table.count, sizes, rejected, np.array(node.levels), self.cover.lookup,
             self.further(node.table), self.g, self.benefit, most, harm, self.attacked,
         )  # fmt: skip
         return sum_in_any_order(costs)
 
-    def further(self, table: ClassTable) -> NDArray[np.float64]:
+    def further(self, table: ClassTable) -> Floats:
         """Return the loss of each class by microaggregated attributes; empty if there are none."""
         if not self.sample.microaggregated:
             return np.empty(0)
@@ -192,7 +190,7 @@ class PayoutMeasure(Measure):
 class _EntropyBased(PayoutMeasure):
     """A payout without harm, of one unit a record."""
 
-    def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
+    def class_losses(self, table: ClassTable) -> Floats:
         """Return the loss of each class, times its records."""
         losses = self.cover.of_classes(table).sum(axis=0)
         if self.sample.microaggregated:
@@ -204,18 +202,18 @@ class _EntropyBased(PayoutMeasure):
 @kernel
 def _costs(
     keys: kernels.Words,
-    counts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
-    levels: NDArray[np.int64],
+    counts: Integers,
+    sizes: Integers,
+    rejected: Marks,
+    levels: Integers,
     cover: Lookup,
-    further: NDArray[np.float64],
+    further: Floats,
     g: float,
     benefit: float,
     most: float,
     harm: float,
     attacked: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the cost of the records of each kept class, each at most `most`."""
     varying, fixed = fields(levels, cover)
     # The loss of attributes with the same loss in all classes.
@@ -238,6 +236,6 @@ def _costs(
     return costs[:kept_count]
 
 
-def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log(values: Floats) -> Floats:
     """Return finite logarithms; a label that covers nothing counts as the smallest double."""
     return np.log(np.maximum(values, np.finfo(np.float64).tiny))

@@ -13,15 +13,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Floats, Integers
 from veil.base.compiled import kernel
 
 _BITS = 61
 """Bits of the sums, so that neither sign nor carry overflow."""
 
 
-def sum_in_any_order(terms: NDArray[np.float64]) -> float:
+def sum_in_any_order(terms: Floats) -> float:
     """Return the sum of up to two billion terms, exact for whole numbers if no sum of them exceeds 2^53.
 
     >>> sum_in_any_order(np.array([0.1] * 10)), sum_in_any_order(np.array([1e16, 1.0, -1e16]))
@@ -32,7 +32,7 @@ def sum_in_any_order(terms: NDArray[np.float64]) -> float:
 
 
 @kernel
-def _sum(terms: NDArray[np.float64], patterns: NDArray[np.int64]) -> float:
+def _sum(terms: Floats, patterns: Integers) -> float:
     """Return the sum of terms; `patterns` are their bits, which without the sign order absolute values."""
     largest = np.int64(0)
     for pattern in patterns:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.errors import InputError
 from veil.tables.arrow import with_one_zero
 from veil.tables.columns import encode_values, is_list, is_text
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.errors import PlanError, Say
 from veil.masking.items.baskets import Baskets
 from veil.masking.items.problem import rows_of
@@ -17,8 +17,6 @@ from veil.plan.owners import number_people
 from veil.plan.plan import Plan
 from veil.tables.columns import groups, is_list, is_text
 from veil.tables.source import Source
-
-Integers = NDArray[np.int64]
 
 
 def gathered(source: Source, plan: Plan) -> Source:

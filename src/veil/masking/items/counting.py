@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers, Mask
 from veil.base.compiled import kernel
-
-Integers = NDArray[np.int64]
 
 
 @kernel
@@ -92,7 +90,7 @@ def count_rare(
     rank: Integers,
     width: int,
     space: int,
-    marked: NDArray[np.bool_],
+    marked: Mask,
     size: int,
     k: int,
     most: int,
@@ -176,7 +174,7 @@ def count_rare(
 
 
 @kernel
-def _larger(keys: Integers, counts: NDArray[np.int32]) -> tuple[Integers, NDArray[np.int32]]:
+def _larger(keys: Integers, counts: Codes) -> tuple[Integers, Codes]:
     """Return a hash table of twice the size."""
     new_keys = np.full(2 * keys.size, -1, np.int64)
     new_counts = np.zeros(new_keys.size, np.int32)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers, Mask
 from veil.base.compiled import kernel
 from veil.masking.items.problem import ItemProblem, Rare, Recoding
-
-Integers = NDArray[np.int64]
 
 
 def remove_rare(
@@ -145,7 +143,7 @@ def _close(
     left_out: Integers,
     raised: Integers,
     stamp: Integers,
-    is_open: NDArray[np.bool_],
+    is_open: Mask,
 ) -> int:
     """Close the open combinations of a node; return their number."""
     number = 0

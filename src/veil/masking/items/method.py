@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from veil.base.arrays import Integers
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
@@ -27,8 +27,6 @@ from veil.outcome.method import MaskedTable, Method
 from veil.tables.columns import column_of
 from veil.tables.rows import Rows
 from veil.tables.spelling import PERSON
-
-Integers = NDArray[np.int64]
 
 
 @declared(kind_of=Method)

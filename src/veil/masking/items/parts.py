@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers, Mask
 from veil.masking.items.apriori import good_recoding
 from veil.masking.items.counting import count_holders
 from veil.masking.items.optimal import ItemRecoding, best_recoding
 from veil.masking.items.problem import ItemProblem, select
 from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
-
-Integers = NDArray[np.int64]
 
 Strategy = Literal["auto", "optimal", "apriori"]
 
@@ -106,7 +104,7 @@ class Recoder:
                 return [*self._divide(first), *self._divide(second)]
         return [part]
 
-    def _cuts(self, part: ItemPart) -> list[NDArray[np.bool_]]:
+    def _cuts(self, part: ItemPart) -> list[Mask]:
         """Return masks of the sets with a node, for the few nodes that about half of the records have."""
         problem, _ = select(self.problem, part.sets, lambda _: part.taxonomy)
         everybody, k = int(problem.records.sum()), problem.k

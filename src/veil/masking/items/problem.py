@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.errors import ParameterError
 from veil.masking.items.counting import count_rare, publish
 from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
 
-Integers = NDArray[np.int64]
-
-Recoding = NDArray[np.int64]
+Recoding = Integers
 """The node that each item becomes, or `LEFT_OUT`: a group takes all items below it that are not left out."""
 
 _DENSE = 1 << 23

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers, Mask
 from veil.errors import PlanError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.masking.items.baskets import Baskets
 from veil.masking.items.counting import publish
 from veil.masking.items.parts import ItemPart, published_names
 from veil.masking.items.problem import ItemProblem, rows_of
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +110,7 @@ def _names(
         return items.take(pa.array([code for _, code in places], pa.int64()))
     codes = hierarchy.encode(items, column)
     level_of = np.array([level for level, _ in places], np.int64)
-    published: dict[int, NDArray[np.bool_]] = {}
+    published: dict[int, Mask] = {}
     for recoding in recodings:
         there = np.flatnonzero(recoding >= 0)
         for level in np.unique(level_of[recoding[there]]).tolist():

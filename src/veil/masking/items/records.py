@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.items.baskets import Baskets
@@ -20,8 +20,6 @@ from veil.published.linked_tables import blank_rows
 from veil.published.table import Published
 from veil.tables.columns import column_of, groups, is_text, replace_column
 from veil.tables.rows import Rows
-
-Integers = NDArray[np.int64]
 
 MARKER = "*"
 """Text of suppressed cells in a table that may have some."""

@@ -8,12 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers, Mask
 from veil.errors import HierarchyError
 from veil.hierarchies.hierarchy import Hierarchy
-
-Integers = NDArray[np.int64]
 
 LEFT_OUT = -1
 """Code of an item that is not published."""
@@ -61,9 +59,9 @@ class ItemTaxonomy:
             rows.append(np.where(rows[-1] >= 0, self.parent[rows[-1]], -1))
         return np.array(rows[:-1], np.int64).reshape(-1, self.items).T.copy()
 
-    def below(self, node: int) -> NDArray[np.bool_]:
+    def below(self, node: int) -> Mask:
         """Return a mask of the items of a node."""
-        item_mask: NDArray[np.bool_] = (self.above == node).any(axis=1)
+        item_mask: Mask = (self.above == node).any(axis=1)
         return item_mask
 
     @staticmethod

@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Integers
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
@@ -25,8 +25,6 @@ from veil.masking.microaggregation.records import Coordinates
 from veil.outcome.method import Method
 from veil.published.blank import MARKER, shows_no_value
 from veil.tables.columns import Groups, column_of, encode_values, ranks
-
-Integers = NDArray[np.int64]
 
 
 @declared(kind_of=Method)

@@ -13,13 +13,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.base.compiled import kernel
 from veil.base.randomness import Randomness
-from veil.masking.microaggregation.tree import build, nearest
+from veil.masking.microaggregation.tree import build, search
 from veil.masking.microaggregation.univariate import principal_component
 from veil.tables.columns import Floats, Groups
-
-Integers = NDArray[np.int64]
 
 NEIGHBOURS = 10
 """Near records whose groups a record may try."""
@@ -237,7 +236,7 @@ def _neighbours(points: Floats) -> Integers:
     near = np.zeros((rows, max(1, count - 1)), np.int64)
     candidates, squares = np.empty(count, np.int64), np.empty(count)
     for row in range(rows):
-        nearest(tree, points[row].copy(), candidates, squares)
+        search(tree, points[row].copy(), False, candidates, squares)
         filled = 0
         for other in candidates:
             if other != row and filled < near.shape[1]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.base.compiled import kernel
 from veil.masking.microaggregation.records import Coordinates
-from veil.masking.microaggregation.tree import LEAF, build, farthest, nearest, remove
+from veil.masking.microaggregation.tree import LEAF, build, farthest, remove, search
 from veil.tables.columns import Floats, Groups
-
-Integers = NDArray[np.int64]
 
 
 def maximum_distance_to_average_vector(records: Coordinates, k: int) -> Groups:
@@ -67,7 +65,7 @@ def _mdav(records: Coordinates, k: int) -> Groups:
             groups[center] = group
             remove(tree, center)
             _take_out(records, center, totals)
-            nearest(tree, cells[:, center].copy(), near[: k - 1], squares[: k - 1])
+            search(tree, cells[:, center].copy(), False, near[: k - 1], squares[: k - 1])
             for row in near[: k - 1]:
                 groups[row] = group
                 remove(tree, row)
@@ -158,7 +156,7 @@ def _variable(records: Coordinates, k: int, gamma: float) -> Groups:
         # The farthest record without a group, with its k - 1 nearest.
         members[0] = order[at]
         remove(tree, members[0])
-        nearest(tree, cells[:, members[0]].copy(), members[1:k], squares[1:k])
+        search(tree, cells[:, members[0]].copy(), False, members[1:k], squares[1:k])
         for i in range(1, k):
             remove(tree, members[i])
         size = k
@@ -168,12 +166,12 @@ def _variable(records: Coordinates, k: int, gamma: float) -> Groups:
             joining = -1
             for i in range(size):
                 if near[i] < 0:
-                    nearest(tree, cells[:, members[i]].copy(), near[i : i + 1], squares[i : i + 1])
+                    search(tree, cells[:, members[i]].copy(), False, near[i : i + 1], squares[i : i + 1])
                 if joining < 0 or (squares[i], near[i]) < (squares[joining], near[joining]):
                     joining = i
             row, inside = near[joining], squares[joining]
             outside = np.inf
-            for i in range(nearest(tree, cells[:, row].copy(), two, two_squares)):
+            for i in range(search(tree, cells[:, row].copy(), False, two, two_squares)):
                 if two[i] != row:
                     outside = min(outside, two_squares[i])
             if not np.sqrt(inside) < gamma * np.sqrt(outside):
@@ -215,12 +213,7 @@ def _by_distance(records: Coordinates, point: Floats, rows: Integers) -> tuple[I
 
 @kernel
 def _farthest_from(
-    records: Coordinates,
-    point: Floats,
-    order: Integers,
-    reach: Floats,
-    reference: Floats,
-    groups: Groups,
+    records: Coordinates, point: Floats, order: Integers, reach: Floats, reference: Floats, groups: Groups
 ) -> tuple[int, int]:
     """Find the record without a group that is farthest from a point, and how many were examined for it.
 

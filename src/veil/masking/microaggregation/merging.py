@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers
 from veil.masking.microaggregation.sums_of_squares import means_of
 from veil.tables.columns import Floats, Groups
-
-Integers = NDArray[np.int64]
 
 
 def join_groups(points: Floats, groups: Groups, lack: Callable[[Integers], float]) -> Groups:
@@ -42,7 +40,7 @@ def join_groups(points: Floats, groups: Groups, lack: Callable[[Integers], float
     return joined
 
 
-def hold_people(points: Floats, groups: Groups, people: NDArray[np.int32], k: int) -> Groups:
+def hold_people(points: Floats, groups: Groups, people: Codes, k: int) -> Groups:
     """Join groups until each holds k different people, given the owner of each row."""
 
     def lack(rows: Integers) -> float:

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers
 from veil.errors import InputError, PlanError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.tables.columns import Floats, Groups, column_of, encode_values, is_quantity, numbers, whole_numbers
@@ -148,7 +148,7 @@ def _unit(values: Floats, distance: Distance, bounds: tuple[float, float] | None
     return unit if unit > 0 else 1.0
 
 
-def _levels(column: pa.ChunkedArray, builder: Any, name: str) -> list[NDArray[np.int32]]:
+def _levels(column: pa.ChunkedArray, builder: Any, name: str) -> list[Codes]:
     """Return codes of the labels on each level but the last, where all are or count as equal."""
     values, rows = encode_values(column)
     hierarchy: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
@@ -156,7 +156,7 @@ def _levels(column: pa.ChunkedArray, builder: Any, name: str) -> list[NDArray[np
     return [hierarchy.label_map(level)[leaves] for level in range(max(1, hierarchy.height))]
 
 
-def places_in_hierarchy(column: pa.ChunkedArray, builder: Any, name: str) -> NDArray[np.int64]:
+def places_in_hierarchy(column: pa.ChunkedArray, builder: Any, name: str) -> Integers:
     """Return the place of each row's value among the leaves of a hierarchy, branch by branch; -1 if missing.
 
     Branches are in the order of the hierarchy, so the places depend on nothing else.

@@ -14,12 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Floats, Integers
 from veil.base.compiled import kernel
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LEAF = 32
 """Most records in a leaf."""
@@ -187,24 +184,18 @@ def _farthest_bound(tree: Tree, node: int, point: Floats) -> float:
 
 
 @kernel
-def nearest(tree: Tree, point: Floats, rows: Integers, squares: Floats) -> int:
-    """Find the nearest records, as many as `rows` has room for, in order; return how many there are."""
-    return _search(tree, point, False, rows, squares)
-
-
-@kernel
 def farthest(tree: Tree, point: Floats) -> int:
     """Find the farthest record."""
     rows, squares = np.full(1, NO_ROW), np.empty(1)
-    _search(tree, point, True, rows, squares)
+    search(tree, point, True, rows, squares)
     return int(rows[0])
 
 
 @kernel
-def _search(tree: Tree, point: Floats, far: bool, rows: Integers, squares: Floats) -> int:
-    """Find the records that come first by distance, from the farthest on if `far`; return how many there are.
+def search(tree: Tree, point: Floats, far: bool, rows: Integers, squares: Floats) -> int:
+    """Find the nearest records in order, as many as `rows` has room for; return how many there are.
 
-    Distances are then taken negative, and so are bounds: both are to be small.
+    If `far`, find the farthest ones: distances and bounds are then taken negative.
     """
     number = min(rows.size, tree.left[0])
     inner = tree.left.size // 2

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.base.compiled import kernel
 from veil.tables.columns import Floats, Groups
-
-Integers = NDArray[np.int64]
 
 
 def fixed_size(order: Integers, k: int) -> Groups:

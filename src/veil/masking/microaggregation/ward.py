@@ -7,13 +7,11 @@ groups: n m / (n + m) times the squared distance of their means.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.base.compiled import kernel
 from veil.masking.microaggregation.records import Coordinates
 from veil.tables.columns import Floats, Groups
-
-Integers = NDArray[np.int64]
 
 
 def k_ward(records: Coordinates, k: int) -> Groups:

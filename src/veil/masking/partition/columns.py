@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Floats, Integers
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import MISSING_WORD, ROOT, Hierarchy
 from veil.masking.partition.kernels import occurring, same_sets
@@ -45,11 +45,11 @@ class LineBuilder:
 class Classes(NamedTuple):
     """The classes of a partition: items from `order[begins[p]]` to `order[ends[p] - 1]`, contiguous."""
 
-    ranks: NDArray[np.int32]
-    weights: NDArray[np.int64]
-    order: NDArray[np.int64]
-    begins: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    ranks: Codes
+    weights: Integers
+    order: Integers
+    begins: Integers
+    ends: Integers
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Labels:
     """The labels of a column: that of each class, and the share of the domain that it covers."""
 
     labels: pa.Array
-    of_class: NDArray[np.int64]
-    shares: NDArray[np.float64]
+    of_class: Integers
+    shares: Floats
 
 
 class OrderedColumn:
@@ -104,7 +104,7 @@ class OrderedColumn:
         text = self.texts[low] if low == high else f"[{self.texts[low]}, {self.texts[high]}]"
         return f"{{{text}, {MISSING_WORD}}}" if mixed else text
 
-    def _sets(self, starts: NDArray[np.int64], members: NDArray[np.int32]) -> Labels:
+    def _sets(self, starts: Integers, members: Codes) -> Labels:
         of_class, firsts = same_sets(starts, members)
         labels = []
         for first in firsts.tolist():
@@ -172,12 +172,12 @@ class Scheme(NamedTuple):
     (for a line: the position of r), are at `starts[j] + level * sizes[j] + r`.
     """
 
-    levels: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    units: NDArray[np.float64]
-    nodes: NDArray[np.int32]
-    spans: NDArray[np.float64]
+    levels: Integers
+    sizes: Integers
+    starts: Integers
+    units: Floats
+    nodes: Codes
+    spans: Floats
 
     @staticmethod
     def of(columns: list[Column]) -> Scheme:
@@ -212,7 +212,7 @@ def without_surprises(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     return pc.add(clean, pa.scalar(0.0, column.type))
 
 
-def _positions(values: pa.Array) -> NDArray[np.float64]:
+def _positions(values: pa.Array) -> Floats:
     """Return the positions of values on a line of numbers; a missing value is at the last."""
     kind = values.type
     if pa.types.is_date32(kind):

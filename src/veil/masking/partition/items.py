@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers
 from veil.base.compiled import kernel
 from veil.classes import kernels
 from veil.classes.encoding import Levels
@@ -20,14 +20,12 @@ from veil.classes.owners import ClassMembers, Persons
 from veil.classes.table import ClassTable, Histogram
 from veil.masking.partition.kernels import histogram
 
-Integers = NDArray[np.int64]
-
 
 class Entries(NamedTuple):
     """Values of a further attribute by item: `values[e]` for `counts[e]` records, e from `starts[i]` on."""
 
     starts: Integers
-    values: NDArray[np.int32]
+    values: Codes
     counts: Integers
     domain: int
 
@@ -76,10 +74,10 @@ class ThingsOfItems:
     """The things (people, or pairs of person and value) of item i, each once: from `starts[i]` on."""
 
     starts: Integers
-    things: NDArray[np.int32]
+    things: Codes
 
     @staticmethod
-    def of(things: NDArray[np.int32], item_of_row: Integers, items: int) -> ThingsOfItems:
+    def of(things: Codes, item_of_row: Integers, items: int) -> ThingsOfItems:
         """Collect the things of each item, given the thing and the item of each row."""
         number = int(things.max()) + 1
         item, thing = np.divmod(np.unique(item_of_row * number + things), number)
@@ -117,7 +115,7 @@ Items = RecordItems | OwnerItems
 
 @kernel
 def _list_things(
-    order: Integers, begins: Integers, ends: Integers, starts: Integers, things: NDArray[np.int32]
+    order: Integers, begins: Integers, ends: Integers, starts: Integers, things: Codes
 ) -> Integers:
     """List the things of all parts, each as one number together with its part, once for each item."""
     room = 0

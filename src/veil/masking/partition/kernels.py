@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers
 from veil.base.compiled import kernel
 
-Integers = NDArray[np.int64]
-Ranks = NDArray[np.int32]
+Ranks = Codes
 
 
 class ItemOrder(NamedTuple):
@@ -129,12 +128,7 @@ def histogram(
 
 @kernel
 def occurring(
-    ranks: Ranks,
-    order: Integers,
-    begins: Integers,
-    ends: Integers,
-    column: int,
-    size: int,
+    ranks: Ranks, order: Integers, begins: Integers, ends: Integers, column: int, size: int
 ) -> tuple[Integers, Ranks]:
     """List the ranks of a column in each class, in order; also return where those of each class start."""
     newest = np.full(size, -1, np.int64)  # the newest class with each rank
@@ -212,3 +206,28 @@ def by_node(
         least = min(least, tally[met[g]])
         tally[met[g]] = g + 1
     return number, least
+
+
+@kernel
+def by_children(
+    items: ItemOrder,
+    begin: int,
+    end: int,
+    j: int,
+    nodes: Ranks,
+    smallest: int,
+    tally: Integers,
+    met: Ranks,
+    part: Ranks,
+) -> int:
+    """Divide a class by the nodes above its ranks, unless a part is smaller than `smallest`.
+
+    Return the number of parts, or 0. `tally` (all zero) and `met` are memory for all nodes.
+    """
+    number, least = by_node(items, begin, end, j, nodes, tally, met)
+    if least >= smallest:
+        for place in range(begin, end):
+            part[place] = tally[nodes[items.ranks[items.order[place], j]]] - 1
+    for g in range(number):
+        tally[met[g]] = 0
+    return number if least >= smallest else 0

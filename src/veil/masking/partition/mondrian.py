@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Codes, Integers, Mask
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.masking.partition.columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
@@ -96,8 +97,8 @@ class Mondrian(PartitioningMethod):
 class LabelledPartition(NamedTuple):
     """The classes of a partition: the class of each item, and the records and labels of each class."""
 
-    class_of_item: NDArray[np.int64]
-    records: NDArray[np.int64]
+    class_of_item: Integers
+    records: Integers
     labels: list[Labels]
 
     @staticmethod
@@ -116,7 +117,7 @@ class LabelledPartition(NamedTuple):
         return LabelledPartition(class_of_item, records, labels)
 
 
-def _of_column(classes: Classes, class_of_item: NDArray[np.int64], column: int, size: int) -> Classes:
+def _of_column(classes: Classes, class_of_item: Integers, column: int, size: int) -> Classes:
     """Return one column of the classes, sorted, so that no sum depends on the order of the items."""
     pairs, place = np.unique(class_of_item * size + classes.ranks[:, column], return_inverse=True)
     of_class, ranks = np.divmod(pairs, size)
@@ -134,18 +135,18 @@ def _of_column(classes: Classes, class_of_item: NDArray[np.int64], column: int, 
 class _Open(NamedTuple):
     """Classes that may still be cut: their places, how they are spread, and which column is next."""
 
-    begins: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    lows: NDArray[np.int32]
-    highs: NDArray[np.int32]
+    begins: Integers
+    ends: Integers
+    lows: Codes
+    highs: Codes
     turns: NDArray[np.int16]
-    tried: NDArray[np.int64]
+    tried: Integers
 
-    def choose(self, which: NDArray[np.bool_] | slice) -> _Open:
+    def choose(self, which: Mask | slice) -> _Open:
         return _Open._make(each[which] for each in self)
 
 
-_Ranges = tuple[NDArray[np.int64], NDArray[np.int64]]
+_Ranges = tuple[Integers, Integers]
 
 
 def partition(work: Partitioning, *, relaxed: bool = False, threads: int | None = None) -> Classes:
@@ -188,7 +189,7 @@ class _Cutting:
             waiting = self._round(waiting, done)
         return done
 
-    def _survey(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> _Open:
+    def _survey(self, begins: Integers, ends: Integers) -> _Open:
         shape = begins.size, self.items.ranks.shape[1]
         lows, highs = np.empty(shape, np.int32), np.empty(shape, np.int32)
         turns, tried = np.empty(shape, np.int16), np.zeros(begins.size, np.int64)

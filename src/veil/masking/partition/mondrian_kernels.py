@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.base.compiled import kernel
 from veil.masking.partition.columns import Scheme
-from veil.masking.partition.kernels import Integers, ItemOrder, Ranks, by_node
+from veil.masking.partition.kernels import ItemOrder, Ranks, by_children
 
 _FEW = 64
 """Least number of ranges that are counted in search of a median."""
@@ -117,7 +118,7 @@ def propose(
                 if scheme.levels[j]:
                     at = scheme.starts[j] + (_level(scheme, j, low, high) - 1) * scheme.sizes[j]
                     nodes = scheme.nodes[at : at + scheme.sizes[j]]
-                    parts[p] = _by_children(items, begins[p], ends[p], j, nodes, smallest, tally, met, part)
+                    parts[p] = by_children(items, begins[p], ends[p], j, nodes, smallest, tally, met, part)
                 else:
                     parts[p] = _at_median(
                         items, begins[p], ends[p], j, low, high, total, smallest, relaxed, buckets, part
@@ -125,27 +126,6 @@ def propose(
             if parts[p]:
                 break
             tried[p] += 1
-
-
-@kernel
-def _by_children(
-    items: ItemOrder,
-    begin: int,
-    end: int,
-    j: int,
-    nodes: Ranks,
-    smallest: int,
-    tally: Integers,
-    met: Ranks,
-    part: Ranks,
-) -> int:
-    number, least = by_node(items, begin, end, j, nodes, tally, met)
-    if least >= smallest:
-        for place in range(begin, end):
-            part[place] = tally[nodes[items.ranks[items.order[place], j]]] - 1
-    for g in range(number):
-        tally[met[g]] = 0
-    return number if least >= smallest else 0
 
 
 @kernel

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers, Marks, Mask
 from veil.classes import kernels
 from veil.classes.owner_sample import describe_several_values, one_value_each
 from veil.classes.owners import Persons
@@ -39,8 +39,6 @@ from veil.plan.prepare import Prepared, prepare_rows
 from veil.published.table import Published
 from veil.quality.figures import quality
 from veil.tables.rows import Rows
-
-Integers = NDArray[np.int64]
 
 # --- judging --------------------------------------------------------------------------------------
 
@@ -82,15 +80,13 @@ class PartCriterion:
         """Whether the decision needs more than sums of sizes."""
         return bool(self._criteria) or not self._items.add_up
 
-    def accept(
-        self, order: Integers, begins: Integers, ends: Integers, records: Integers
-    ) -> NDArray[np.bool_]:
+    def accept(self, order: Integers, begins: Integers, ends: Integers, records: Integers) -> Mask:
         """Return a mask of the classes that every model accepts."""
         table = self._items.parts(order, begins, ends, records)
         rejected = (table.count < self.smallest).astype(np.uint8)
         for model, criterion in self._criteria:
             _reject(model, criterion, table, rejected)
-        accepted: NDArray[np.bool_] = rejected == 0
+        accepted: Mask = rejected == 0
         return accepted
 
     def require_whole(self, order: Integers, records: int) -> None:
@@ -111,9 +107,7 @@ class PartCriterion:
             )
 
 
-def _reject(
-    model: PrivacyModel, criterion: ClassCriterion, table: ClassTable, rejected: NDArray[np.uint8]
-) -> None:
+def _reject(model: PrivacyModel, criterion: ClassCriterion, table: ClassTable, rejected: Marks) -> None:
     try:
         criterion.reject(table, rejected)
     except Unlabelled:
@@ -159,7 +153,7 @@ class Partitioning:
                 column = TreeColumn(name, hierarchy)
             self.columns.append(column)
             ranks.append(column.rank_of[prepared.codes[j] if by_record else _codes(sample, j)])
-        self.ranks: NDArray[np.int32] = np.stack(ranks, axis=1)
+        self.ranks: Codes = np.stack(ranks, axis=1)
         if by_record:
             self.weights, self.item_of_row = np.ones(sample.rows, np.int64), np.arange(sample.rows)
             places = np.arange(sample.rows + 1)
@@ -175,7 +169,7 @@ class Partitioning:
         self.judge = PartCriterion(models, sample, self.items)
         self.judge.require_whole(np.arange(self.weights.size), self.records)
 
-    def some(self, ranks: NDArray[np.int32], weights: Integers, entries: tuple[Entries, ...]) -> Partitioning:
+    def some(self, ranks: Codes, weights: Integers, entries: tuple[Entries, ...]) -> Partitioning:
         """Return a part of the table, given by its items, to be partitioned as within the whole."""
         part = copy.copy(self)
         part.ranks, part.weights, part.items = ranks, weights, RecordItems(weights, entries)
@@ -274,7 +268,7 @@ def _prepare_rows(rows: Rows, builders: Mapping[str, Any], models: Sequence[Priv
     return prepare_rows(rows.showing(table), plan)
 
 
-def _codes(sample: Sample, j: int) -> NDArray[np.int32]:
+def _codes(sample: Sample, j: int) -> Codes:
     """Return the codes of one quasi-identifier in the distinct rows."""
     word, shift, mask = sample.encoding.layout[j].tolist()
     codes = np.empty(len(sample.table), np.int32)

@@ -9,9 +9,9 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Codes, Integers
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
@@ -103,10 +103,10 @@ class _Split(NamedTuple):
     """The parts of the classes that hold the label of a step."""
 
     step: _Step
-    classes: NDArray[np.int64]
-    begins: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    records: NDArray[np.int64]
+    classes: Integers
+    begins: Integers
+    ends: Integers
+    records: Integers
 
 
 class _Search:
@@ -116,7 +116,7 @@ class _Search:
     does not depend on other columns, as it concerns all records with the label.
     """
 
-    def __init__(self, work: Partitioning, target: NDArray[np.int32] | None) -> None:
+    def __init__(self, work: Partitioning, target: Codes | None) -> None:
         self.judge = work.judge
         self.arrangement = Arrangement(work)
         self.items = self.arrangement.items
@@ -190,7 +190,7 @@ class _Search:
         self.steps.remove(step)
         self._add_steps(step.column, step.level - 1, step.first, step.last)
 
-    def _smallest_parts(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _smallest_parts(self, begins: Integers, ends: Integers) -> Integers:
         least = np.empty((begins.size, len(self.columns)), np.int64)
         for j, nodes in enumerate(self.nodes):
             levels = self.levels[self.starts[j] : self.starts[j + 1]]
@@ -224,7 +224,7 @@ class _Search:
         return saved / int(table.sum()) / (1 - 1 / column.domain_size)
 
 
-def _contingency(work: Partitioning, j: int, target: NDArray[np.int32] | None) -> NDArray[np.int64]:
+def _contingency(work: Partitioning, j: int, target: Codes | None) -> Integers:
     """Count the records with each rank of a column (row) and each value of the target, if any (column)."""
     ranks = work.ranks[work.item_of_row, j].astype(np.int64)
     width = 1 if target is None else int(target.max()) + 1
@@ -233,7 +233,7 @@ def _contingency(work: Partitioning, j: int, target: NDArray[np.int32] | None) -
     return counts.reshape(-1, width).astype(np.int64)
 
 
-def _entropy(counts: NDArray[np.int64]) -> float:
+def _entropy(counts: Integers) -> float:
     """Return the entropy of a distribution, in bits.
 
     >>> _entropy(np.array([2, 1, 1]))
@@ -243,7 +243,7 @@ def _entropy(counts: NDArray[np.int64]) -> float:
     return -math.fsum(count / total * math.log2(count / total) for count in counts.tolist() if count)
 
 
-def _stretches(nodes: NDArray[np.int32], first: int, last: int) -> list[tuple[int, int]]:
+def _stretches(nodes: Codes, first: int, last: int) -> list[tuple[int, int]]:
     """Return where each node begins and ends, within a range of ranks.
 
     >>> _stretches(np.array([0, 0, 1, 2, 2], np.int32), 1, 5)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil.base.arrays import Integers
 from veil.base.compiled import kernel
-from veil.masking.partition.kernels import Integers, ItemOrder, Ranks, by_node
+from veil.masking.partition.kernels import ItemOrder, Ranks, by_children, by_node
 
 
 @kernel
@@ -22,11 +23,7 @@ def divide(
     tally = np.zeros(nodes.size, np.int64)
     met = np.empty(nodes.size, np.int32)
     for p in range(begins.size):
-        parts[p], _ = by_node(items, begins[p], ends[p], column, nodes, tally, met)
-        for place in range(begins[p], ends[p]):
-            part[place] = tally[nodes[items.ranks[items.order[place], column]]] - 1
-        for g in range(parts[p]):
-            tally[met[g]] = 0
+        parts[p] = by_children(items, begins[p], ends[p], column, nodes, 0, tally, met, part)
 
 
 @kernel

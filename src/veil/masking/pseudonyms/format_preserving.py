@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Codes
 from veil.base.declare import declared
 from veil.base.keys import read_key, start_hmac
 from veil.base.randomness import Randomness
@@ -186,5 +186,5 @@ class Permutation:
             into[self.positions[at]] = self.alphabets[at][digit]
 
 
-def _first(codes: NDArray[np.int32], code: int) -> int:
+def _first(codes: Codes, code: int) -> int:
     return int(np.argmax(codes == code)) + 1

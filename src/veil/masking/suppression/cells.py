@@ -12,19 +12,17 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Floats, Mask
 from veil.base.compiled import kernel
 from veil.published.matching import Codes, Counts, Words, keys, match, matches, pack_rows, patterns
 from veil.tables.rows import Owners
-
-Mask = NDArray[np.bool_]
 
 MOST_MASKS = 5000
 """Sets of columns that are tried, cheapest first, before whole columns go one by one."""
 
 
-def sets_of_columns(codes: Codes, weights: NDArray[np.float64]) -> Iterator[Mask]:
+def sets_of_columns(codes: Codes, weights: Floats) -> Iterator[Mask]:
     """Yield sets of columns by ascending weight; for equal weight, those with more values first."""
     values = codes.max(axis=0, initial=-1) + 1
     costs = [(float(weights[c]), -math.log(max(2, int(values[c])))) for c in range(weights.size)]
@@ -51,7 +49,7 @@ def _mask(size: int, columns: list[int]) -> Mask:
     return mask
 
 
-def few_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
+def few_cells(codes: Codes, k: int, weights: Floats) -> Mask:
     """Choose cells to suppress so that every row matches k rows, where missing cells match everything.
 
     Missing cells only add matches, so rows can be helped one by one. Sets of columns are tried from the
@@ -111,7 +109,7 @@ def _choose_rows(group: Counts, match_counts: Counts, alike: Counts, k: int) -> 
     return row_mask
 
 
-def _show_again(codes: Codes, hidden: Mask, k: int, weights: NDArray[np.float64]) -> None:
+def _show_again(codes: Codes, hidden: Mask, k: int, weights: Floats) -> None:
     """Restore cells that need not be suppressed, the most important first.
 
     Restoring a cell only removes matches, so a cell that cannot be restored now cannot be later: one pass is
@@ -224,7 +222,7 @@ def _restore(
             partials = left
 
 
-def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64], owners: Owners) -> Mask:
+def alike_cells(codes: Codes, k: int, weights: Floats, owners: Owners) -> Mask:
     """Choose cells to suppress so that every row equals rows of k - 1 other people.
 
     Rows in too small groups are merged: sets of columns are tried from the cheapest on, and rows that are k
@@ -261,9 +259,7 @@ def sizes_of(numbers: Counts, owners: Owners) -> Counts:
     return sizes
 
 
-def _company(
-    codes: Codes, left: Counts, k: int, weights: NDArray[np.float64], people: NDArray[np.int32]
-) -> Counts:
+def _company(codes: Codes, left: Counts, k: int, weights: Floats, people: Codes) -> Counts:
     """Return the rows that are left and others to lose all cells with them, at least cost.
 
     From groups with more than k people, those beyond k can go, each with all rows there; if these are too

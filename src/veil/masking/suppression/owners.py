@@ -6,15 +6,15 @@ A row is to match rows of k different people. Equal rows of one person are one r
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Floats, Mask
 from veil.base.compiled import kernel
-from veil.masking.suppression.cells import Mask, sets_of_columns, sizes_of
+from veil.masking.suppression.cells import sets_of_columns, sizes_of
 from veil.published.matching import Codes, Counts, keys
 from veil.tables.rows import Owners
 
 
-def few_cells_of_owners(codes: Codes, k: int, weights: NDArray[np.float64], owners: Owners) -> Mask:
+def few_cells_of_owners(codes: Codes, k: int, weights: Floats, owners: Owners) -> Mask:
     """Choose cells to suppress so that every row matches rows of k people, its own person among them.
 
     Sets of columns are tried from the cheapest on: a row with too few matches that would match k people
@@ -49,7 +49,7 @@ def _agree(one: Codes, a: int, other: Codes, b: int) -> bool:
 
 
 @kernel
-def _count_people(codes: Codes, people: NDArray[np.int32]) -> Counts:
+def _count_people(codes: Codes, people: Codes) -> Counts:
     """Count for each row the people with a row that it matches."""
     met = np.full(people.max() + 1, -1, np.int64)
     match_counts = np.zeros(len(codes), np.int64)
@@ -65,7 +65,7 @@ def _count_people(codes: Codes, people: NDArray[np.int32]) -> Counts:
 def _restore_cells(
     codes: Codes,
     visible: Codes,
-    people: NDArray[np.int32],
+    people: Codes,
     by_person: Counts,
     starts: Counts,
     order: Counts,

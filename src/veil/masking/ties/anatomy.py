@@ -14,9 +14,9 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from veil.base.arrays import Integers, Mask
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
@@ -26,8 +26,6 @@ from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.published.blank import MARKER, shows_no_value
 from veil.tables.columns import Groups, encode_values, groups, ranks
 from veil.tables.rows import Rows
-
-Integers = NDArray[np.int64]
 
 GROUP = "group"
 """Default name of the column that links both tables."""
@@ -106,7 +104,7 @@ class Anatomy(ColumnMethod):
         diverse = diverse_groups(values, self.l, randomness, self, self._blank(table))
         return in_two_tables(table, self.columns, diverse, self, randomness, name=self.group)
 
-    def _blank(self, table: pa.Table) -> NDArray[np.bool_]:
+    def _blank(self, table: pa.Table) -> Mask:
         """Return a mask of the records without any confidential value."""
         mask = np.ones(table.num_rows, np.bool_)
         for name in self.columns:
@@ -157,7 +155,7 @@ def places_of(table: pa.Table, name: str) -> Integers:
 
 
 def diverse_groups(
-    values: Integers, l: int, randomness: Randomness, method: object, blank: NDArray[np.bool_] | None = None
+    values: Integers, l: int, randomness: Randomness, method: object, blank: Mask | None = None
 ) -> Groups:
     """Group records at random so that no value, given by number, makes up more than 1/l of any group.
 

@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Integers
 from veil.errors import NoSolutionError
-
-Integers = NDArray[np.int64]
 
 
 def bucket_sizes(records: int, t: int) -> Integers:

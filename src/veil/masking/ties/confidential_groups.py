@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Integers
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
@@ -32,8 +32,6 @@ from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.published.table import Published
 from veil.tables.columns import Groups, replace_column
 from veil.tables.rows import Rows
-
-Integers = NDArray[np.int64]
 
 Release = Annotated[
     Literal["two tables", "swapping"],

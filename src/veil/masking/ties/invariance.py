@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from veil.base.arrays import Integers
 from veil.base.declare import declared
 from veil.base.locks import wait_for_lock
 from veil.base.randomness import Randomness
@@ -127,7 +127,7 @@ class MInvariance(Method):
         return MaskedTable(first, apart={"confidential": second, "counterfeits": third}, facts=facts)
 
     def _check_values(
-        self, order: NDArray[np.int64], values: Sequence[str], before: dict[int, frozenset[str]]
+        self, order: Integers, values: Sequence[str], before: dict[int, frozenset[str]]
     ) -> None:
         for at, signature in before.items():
             if values[order[at]] not in signature:
@@ -138,11 +138,7 @@ class MInvariance(Method):
                 )
 
     def _publish(
-        self,
-        table: pa.Table,
-        order: NDArray[np.int64],
-        groups: Sequence[SignatureGroup],
-        randomness: Randomness,
+        self, table: pa.Table, order: Integers, groups: Sequence[SignatureGroup], randomness: Randomness
     ) -> tuple[pa.Table, pa.Table, pa.Table, int]:
         """Return the three tables, and the number of counterfeits. Groups are numbered at random."""
         numbers = (randomness.permutation(len(groups)) + 1).tolist()
@@ -174,7 +170,7 @@ def _texts(table: pa.Table, name: str, method: object) -> list[str]:
     return [str(each) for each in texts]
 
 
-def _labels(column: pa.ChunkedArray, numbers: NDArray[np.int64]) -> pa.Array:
+def _labels(column: pa.ChunkedArray, numbers: Integers) -> pa.Array:
     """Return the label of each row's group: a value, an interval of numbers, or a set of values."""
     texts = canonical_text(column)
     numeric = is_number(column.type)

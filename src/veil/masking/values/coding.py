@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from veil.base.arrays import Integers, Mask
 from veil.base.declare import declared
 from veil.base.exact import least_count
 from veil.base.randomness import Randomness
@@ -86,7 +86,7 @@ class _Coding(SingleColumnMethod):
         }
         return MaskedTable(replace_column(table, self.column, new_values.take(pa.array(codes))), facts=facts)
 
-    def _places(self, values: pa.Array, order: tuple[str, ...]) -> NDArray[np.int64]:
+    def _places(self, values: pa.Array, order: tuple[str, ...]) -> Integers:
         """Return the place of each value in the order of the column."""
         if order:
             place_of = {each: at for at, each in enumerate(order)}
@@ -107,13 +107,7 @@ class _Coding(SingleColumnMethod):
         place[sorted_places(values)] = np.arange(len(values))
         return place
 
-    def _threshold(
-        self,
-        values: pa.Array,
-        place: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        missing: NDArray[np.bool_],
-    ) -> Any:
+    def _threshold(self, values: pa.Array, place: Integers, counts: Integers, missing: Mask) -> Any:
         if self.quantile is None:
             return self._as_value(values.type, self.threshold)
         if missing.all():
@@ -150,8 +144,8 @@ class _Coding(SingleColumnMethod):
             ) from None
 
     def _at_or_beyond(
-        self, values: pa.Array, place: NDArray[np.int64], threshold: Any, order: tuple[str, ...]
-    ) -> NDArray[np.bool_]:
+        self, values: pa.Array, place: Integers, threshold: Any, order: tuple[str, ...]
+    ) -> Mask:
         if order:
             text = canonical_text(pa.array([threshold.as_py()], threshold.type))[0]
             if text not in order:
@@ -163,9 +157,7 @@ class _Coding(SingleColumnMethod):
         compare = pc.greater_equal if self.sign > 0 else pc.less_equal
         return np.array(pc.fill_null(compare(widened(values), widened(threshold)), False), dtype=np.bool_)
 
-    def _replacement(
-        self, values: pa.Array, tail_counts: NDArray[np.int64], threshold: Any, people: int
-    ) -> Any:
+    def _replacement(self, values: pa.Array, tail_counts: Integers, threshold: Any, people: int) -> Any:
         if self.value is not None:
             return pa.scalar(self.value)
         if self.replacement == "threshold":
@@ -218,7 +210,7 @@ class BottomCoding(_Coding):
     sign: ClassVar[int] = -1
 
 
-def _replace_coded(values: pa.Array, coded: NDArray[np.bool_], new: Any, name: str) -> pa.Array:
+def _replace_coded(values: pa.Array, coded: Mask, new: Any, name: str) -> pa.Array:
     """Return the values with the coded ones replaced, in a type that holds both."""
     if is_number(values.type) and is_number(new.type):
         if pa.types.is_integer(values.type) and pa.types.is_integer(new.type):

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.base.declare import declared
 from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start_hmac
 from veil.base.randomness import Randomness
@@ -39,7 +39,7 @@ _FARTHEST = 2.0**63 - 2.0**53
 _TRIES = 100
 """Draws for a person whose shifted dates are at times that clocks skip."""
 
-Days = NDArray[np.int64]
+Days = Integers
 
 
 class OwnerDates(ColumnMethod):
@@ -63,10 +63,10 @@ class OwnerDates(ColumnMethod):
         """None: attackers do not know the distance to the date that is shown."""
         return ()
 
-    def _people(self, table: pa.Table) -> NDArray[np.int32]:
+    def _people(self, table: pa.Table) -> Codes:
         return number_people(column_of(table, self.person, self), self.person)
 
-    def _dates(self, table: pa.Table, name: str) -> tuple[Days, NDArray[np.bool_], int]:
+    def _dates(self, table: pa.Table, name: str) -> tuple[Days, Mask, int]:
         """Return local times in the column's unit, a mask of missing values, and the units of a day."""
         column = column_of(table, name, self)
         kind = column.type
@@ -89,7 +89,7 @@ def _units_of_day(kind: pa.DataType) -> int:
     return 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
 
 
-def _as_dates(counts: Days, missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+def _as_dates(counts: Days, missing: Mask, kind: pa.DataType) -> pa.Array:
     """Return dates from local times: the first of ambiguous ones; skipped ones are moved on by the gap."""
     if pa.types.is_date32(kind):
         return pa.array(counts, mask=missing).cast(pa.int32()).cast(kind)
@@ -101,12 +101,12 @@ def _as_dates(counts: Days, missing: NDArray[np.bool_], kind: pa.DataType) -> pa
     return pc.add(before.cast(pa.int64()), skipped).cast(kind)
 
 
-def _is_skipped(counts: Days, kind: pa.DataType) -> NDArray[np.bool_]:
+def _is_skipped(counts: Days, kind: pa.DataType) -> Mask:
     """Whether clocks skip these local times, as they go forward there."""
     if not pa.types.is_timestamp(kind) or kind.tz is None:
         return np.zeros(counts.size, np.bool_)
     there = pc.local_timestamp(_as_dates(counts, np.zeros(counts.size, np.bool_), kind))
-    skipped: NDArray[np.bool_] = np.array(there.cast(pa.int64())) != counts
+    skipped: Mask = np.array(there.cast(pa.int64())) != counts
     return skipped
 
 
@@ -226,9 +226,7 @@ class DateShifting(OwnerDates):
         facts |= {"dates that stay as they are": ", ".join(unmoved)} if unmoved else {}
         return MaskedTable(table, facts=facts)
 
-    def _moved(
-        self, table: pa.Table, name: str, counts: Days, missing: NDArray[np.bool_], by: Days
-    ) -> pa.Array:
+    def _moved(self, table: pa.Table, name: str, counts: Days, missing: Mask, by: Days) -> pa.Array:
         kind = column_of(table, name, self).type
         far = np.abs(counts.astype(np.float64)).max(initial=0) + np.abs(by).max(initial=0)
         try:
@@ -245,7 +243,7 @@ class DateShifting(OwnerDates):
     def _has_key(self) -> bool:
         return (self.key, self.key_file, self.key_variable) != (None, None, None)
 
-    def _draw(self, table: pa.Table, people: NDArray[np.int32], randomness: Randomness) -> Days:
+    def _draw(self, table: pa.Table, people: Codes, randomness: Randomness) -> Days:
         """Draw the shift of each person, among those that keep all dates in the period of their column."""
         low, high = self._range(table, table, people)
         # Moved by d, a date stays in the period iff it would, moved back by -d.
@@ -260,9 +258,7 @@ class DateShifting(OwnerDates):
                 break
         return self.shifts[places]
 
-    def _at_skipped_times(
-        self, table: pa.Table, people: NDArray[np.int32], shift: Days, some: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _at_skipped_times(self, table: pa.Table, people: Codes, shift: Days, some: Integers) -> Integers:
         """Return those of some people with a shifted date at a time that clocks skip."""
         skipped = np.zeros(shift.size, np.bool_)
         for name in self.columns:
@@ -284,9 +280,7 @@ class DateShifting(OwnerDates):
             places.append(int.from_bytes(digest.digest(), "big") % shifts.size)
         return shifts[np.array(places, np.int64)]
 
-    def _refuse_anchor(
-        self, name: str, counts: Days, missing: NDArray[np.bool_], people: NDArray[np.int32]
-    ) -> None:
+    def _refuse_anchor(self, name: str, counts: Days, missing: Mask, people: Codes) -> None:
         """Refuse a date that more than half of the people have, such as a common start: it reveals shifts."""
         pairs = np.unique(np.stack([counts[~missing], people[~missing].astype(np.int64)]), axis=1)
         _, had = np.unique(pairs[0], return_counts=True)
@@ -298,7 +292,7 @@ class DateShifting(OwnerDates):
                 "the table"
             )
 
-    def _refuse_order(self, table: pa.Table, name: str, counts: Days, missing: NDArray[np.bool_]) -> None:
+    def _refuse_order(self, table: pa.Table, name: str, counts: Days, missing: Mask) -> None:
         """Refuse another column whose order is that of the dates."""
         for other in table.column_names:
             column = table[other]
@@ -316,7 +310,7 @@ class DateShifting(OwnerDates):
                     "dates a row was. Leave it out of the table, or shift it as well if it holds dates"
                 )
 
-    def _possible(self, after: pa.Table, before: pa.Table, people: NDArray[np.int32]) -> Days:
+    def _possible(self, after: pa.Table, before: pa.Table, people: Codes) -> Days:
         """Count for each person the shifts that can be undone without leaving the period of the column."""
         low, high = self._range(after, before, people)
         first, last = self._places(low, high)
@@ -344,7 +338,7 @@ class DateShifting(OwnerDates):
         shifts = self.shifts
         return np.searchsorted(shifts, low, side="left"), np.searchsorted(shifts, high, side="right")
 
-    def _range(self, after: pa.Table, before: pa.Table, people: NDArray[np.int32]) -> tuple[Days, Days]:
+    def _range(self, after: pa.Table, before: pa.Table, people: Codes) -> tuple[Days, Days]:
         """Return the limits of the shifts that can be undone without leaving the period of the column."""
         size = int(people.max()) + 1
         low, high = np.full(size, -self.days, np.int64), np.full(size, self.days, np.int64)
@@ -360,7 +354,7 @@ class DateShifting(OwnerDates):
         return low, high
 
 
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+def _numbers(column: pa.ChunkedArray) -> Floats:
     if pa.types.is_temporal(column.type):
         column = whole_numbers(column)
     return np.array(column.cast(pa.float64(), safe=False), dtype=np.float64)

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError
@@ -32,16 +32,14 @@ class _Noise(ColumnMethod):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    def _values(self, table: pa.Table) -> NDArray[np.float64]:
+    def _values(self, table: pa.Table) -> Floats:
         if table.num_rows < 2:
             raise InputError(f"{self}: noise depends on the spread of a column, and a single record has none")
         for name in self.columns:
             refuse_constant(numbers(table, name, self), name, self)
         return np.column_stack([numbers(table, name, self) for name in self.columns])
 
-    def _outcome(
-        self, table: pa.Table, values: NDArray[np.float64], spread: NDArray[np.float64]
-    ) -> MaskedTable:
+    def _outcome(self, table: pa.Table, values: Floats, spread: Floats) -> MaskedTable:
         facts: dict[str, Any] = {}
         for at, name in enumerate(self.columns):
             table = replace_column(table, name, values[:, at])
@@ -101,12 +99,12 @@ class CorrelatedNoise(_Noise):
         return self._outcome(table, noisy, np.sqrt(np.diag(covariance)))
 
 
-def _normals(shape: tuple[int, ...], randomness: Randomness) -> NDArray[np.float64]:
+def _normals(shape: tuple[int, ...], randomness: Randomness) -> Floats:
     return randomness.normal(shape[0] * shape[1]).reshape(shape)
 
 
-def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _root(covariance: Floats) -> Floats:
     """Return a matrix R with R Rᵀ equal to the covariance, which may be singular."""
     values, vectors = np.linalg.eigh(covariance)
-    root: NDArray[np.float64] = vectors * np.sqrt(np.clip(values, 0, None))
+    root: Floats = vectors * np.sqrt(np.clip(values, 0, None))
     return root

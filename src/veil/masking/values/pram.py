@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
+from veil.base.arrays import Integers
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
@@ -113,7 +113,7 @@ class PRAM(SingleColumnMethod):
             for name, row in zip(names, _product(stages), strict=True)
         }
 
-    def _stages(self, table: pa.Table) -> tuple[pa.Array, NDArray[np.int64], list[Transitions]]:
+    def _stages(self, table: pa.Table) -> tuple[pa.Array, Integers, list[Transitions]]:
         """Return the values, the code of each row (-1: missing), and the matrix of each draw."""
         distinct, codes = encode_values(column_of(table, self.column, self))
         valid = np.array(distinct.is_valid(), dtype=np.bool_)
@@ -212,7 +212,7 @@ def _product(stages: list[Transitions]) -> Transitions:
     return first
 
 
-def draw_values(matrix: Transitions, codes: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+def draw_values(matrix: Transitions, codes: Integers, randomness: Randomness) -> Integers:
     """Draw the replacement of each value, value by value, with integers below the common denominator."""
     draws = codes.copy()
     order = np.argsort(codes, kind="stable")

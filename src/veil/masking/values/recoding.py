@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from veil.base.arrays import Integers
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
@@ -118,7 +118,7 @@ class GlobalRecoding(SingleColumnMethod):
         between = [f"[{low}, {high}[" for low, high in itertools.pairwise(limits)]
         labels = self.labels or (f"<{limits[0]}", *between, f">={limits[-1]}")
         missing = np.array(widened(column).is_null(nan_is_null=True), dtype=np.bool_)
-        places: NDArray[np.int64] = np.zeros(len(column), np.int64)
+        places: Integers = np.zeros(len(column), np.int64)
         present = pa.table({self.column: column}).filter(pa.array(~missing))
         places[~missing] = np.searchsorted(breaks, numbers(present, self.column, self), side="right")
         return pa.chunked_array([pa.array(labels, pa.string()).take(pa.array(places, mask=missing))])

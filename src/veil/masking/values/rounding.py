@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
@@ -72,7 +73,7 @@ class Rounding(ColumnMethod):
                 ) from None
         return MaskedTable(table)
 
-    def _integers(self, values: NDArray[np.int64], base: int, randomness: Randomness) -> NDArray[np.int64]:
+    def _integers(self, values: Integers, base: int, randomness: Randomness) -> Integers:
         if values.size and max(-int(values.min()), int(values.max())) > 2**63 - 1 - base:
             raise OverflowError
         quotient, rest = np.divmod(values, base)
@@ -82,9 +83,7 @@ class Rounding(ColumnMethod):
             up = (rest > base - rest) | ((rest == base - rest) & (quotient % 2 == 1))
         return (quotient + up) * base
 
-    def _decimals(
-        self, values: NDArray[np.float64], base: Fraction, randomness: Randomness
-    ) -> NDArray[np.float64]:
+    def _decimals(self, values: Floats, base: Fraction, randomness: Randomness) -> Floats:
         scaled = values / float(base)
         whole = np.rint(scaled)
         if self.method == "random":

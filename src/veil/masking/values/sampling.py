@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from veil.base.arrays import Integers
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
@@ -95,8 +95,8 @@ class StratifiedSampling(_SizedSampling):
         )
 
     def _sample_sizes(
-        self, table: pa.Table, strata: NDArray[np.int64], sizes: NDArray[np.int64], randomness: Randomness
-    ) -> NDArray[np.int64]:
+        self, table: pa.Table, strata: Integers, sizes: Integers, randomness: Randomness
+    ) -> Integers:
         if self.size is not None:
             small = np.flatnonzero(sizes < self.size)
             if small.size:
@@ -146,9 +146,7 @@ def _number(fraction: float | None, size: int | None, records: int, method: obje
     return size
 
 
-def _keep_rows(
-    table: pa.Table, origins: NDArray[np.int64], facts: dict[str, int] | None = None
-) -> MaskedTable:
+def _keep_rows(table: pa.Table, origins: Integers, facts: dict[str, int] | None = None) -> MaskedTable:
     size = origins.size
     facts_of_all = {"records kept": int(size), "share kept": size / table.num_rows, **(facts or {})}
     return MaskedTable(table.take(pa.array(origins)), origins, facts=facts_of_all)

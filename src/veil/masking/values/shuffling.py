@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
@@ -101,34 +101,32 @@ def _refuse_overlap(columns: tuple[str, ...], others: tuple[str, ...], method: o
             raise PlanError(f"{method}: column {name!r} cannot be both shuffled and kept in place")
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(values: Floats) -> Floats:
     """Return ranks from 1; equal values share the mean of theirs."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle: NDArray[np.float64] = np.cumsum(counts) - (counts - 1) / 2
+    middle: Floats = np.cumsum(counts) - (counts - 1) / 2
     return middle[place]
 
 
-def _normal_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normal_scores(ranks: Floats) -> Floats:
     """Return the normal quantile of each rank."""
     distinct, place = np.unique(ranks, return_inverse=True)
     quantile = NormalDist().inv_cdf
     return np.array([quantile(rank / (ranks.size + 1)) for rank in distinct.tolist()])[place]
 
 
-def _normal_correlations(ranked: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normal_correlations(ranked: Floats) -> Floats:
     """Return the correlations of a normal distribution with the rank correlations of the columns."""
     spearman = np.corrcoef(ranked, rowvar=False).reshape(ranked.shape[1], -1)
     values, vectors = np.linalg.eigh(2 * np.sin(np.pi / 6 * spearman))
     # Such a distribution need not exist: set negative eigenvalues to 0, and rescale the diagonal to 1.
     nearest = (vectors * np.clip(values, 0, None)) @ vectors.T
     scale = np.sqrt(np.diag(nearest))
-    correlations: NDArray[np.float64] = nearest / np.outer(scale, scale)
+    correlations: Floats = nearest / np.outer(scale, scale)
     return correlations
 
 
-def _conditional(
-    correlations: NDArray[np.float64], masked: int, scores: NDArray[np.float64], randomness: Randomness
-) -> NDArray[np.float64]:
+def _conditional(correlations: Floats, masked: int, scores: Floats, randomness: Randomness) -> Floats:
     """Draw scores of the masked columns from the normal distribution given the scores of the others."""
     inner, cross = correlations[:masked, :masked], correlations[:masked, masked:]
     # Columns that determine each other make the matrix singular, hence the pseudoinverse.
@@ -136,5 +134,5 @@ def _conditional(
     values, vectors = np.linalg.eigh(inner - weights @ cross.T)
     root = vectors * np.sqrt(np.clip(values, 0, None))
     noise = randomness.normal(scores.shape[0] * masked).reshape(-1, masked)
-    new_scores: NDArray[np.float64] = scores @ weights.T + noise @ root.T
+    new_scores: Floats = scores @ weights.T + noise @ root.T
     return new_scores

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.arrays import Floats, Integers, Mask
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
@@ -112,7 +113,7 @@ class RankSwapping(ColumnMethod):
                 masked = replace_column(masked, column, column_of(table, column, self).take(pa.array(source)))
         return MaskedTable(masked, facts=facts)
 
-    def _sources(self, column: pa.ChunkedArray, window: int, randomness: Randomness) -> NDArray[np.int64]:
+    def _sources(self, column: pa.ChunkedArray, window: int, randomness: Randomness) -> Integers:
         """Return for each row the row that its value comes from."""
         place, missing = ranks(column)
         fixed = missing.copy()
@@ -128,7 +129,7 @@ class RankSwapping(ColumnMethod):
 
 
 @kernel
-def _pair(fixed: NDArray[np.bool_], window: int, draws: NDArray[np.float64], partner: NDArray[Any]) -> None:
+def _pair(fixed: Mask, window: int, draws: Floats, partner: NDArray[Any]) -> None:
     """Pair each rank without a partner with a random free one of the next `window` ranks, if there is any.
 
     A Fenwick tree counts the free ranks, so that one of them can be selected by its number.

@@ -19,14 +19,12 @@ Then whole parts must go, those with the greatest gain for a record first.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers
 from veil.base.compiled import kernel
 from veil.classes.kernels import Entries
 from veil.models.closeness.kernels import (
     Groups,
-    Indices,
-    Integers,
     Line,
     Task,
     fewer,
@@ -37,7 +35,7 @@ from veil.models.closeness.kernels import (
     potentials_of_groups,
 )
 
-Parts = tuple[Entries, Integers, Indices]
+Parts = tuple[Entries, Integers, Codes]
 """Classes of a more specific node: entries, sizes, and the class here that contains each."""
 
 Bounds = tuple[float, float, int]
@@ -103,7 +101,7 @@ def foresee_cells(task: Task, bounds: Bounds, groups: Groups, parts: Parts, left
 
 @kernel
 def _choose(
-    cells: NDArray[np.int64],
+    cells: Integers,
     sizes: Integers,
     bars: Integers,
     records: int,
@@ -143,9 +141,9 @@ def foresee_ordered(
 def _keep_of_entries(
     entries: Entries,
     task: Task,
-    slots: Indices,
+    slots: Codes,
     state: Integers,
-    potentials: Indices,
+    potentials: Codes,
     parts: Parts,
     bounds: Bounds,
     left: Integers,
@@ -169,11 +167,11 @@ def _keep_of_entries(
 @kernel
 def keep_parts(
     task: Task,
-    slots: Indices,
+    slots: Codes,
     totals: Integers,
     costs: Integers,
     weighed: Integers,
-    part_slots: Indices,
+    part_slots: Codes,
     part_sizes: Integers,
     bounds: Bounds,
     left: Integers,

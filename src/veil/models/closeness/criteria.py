@@ -19,15 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from veil.base.arrays import Codes, Integers, Marks
 from veil.base.exact import largest_fraction
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.models.closeness.bound import PAD, Bounds, Parts, foresee_cells, foresee_groups, foresee_ordered
 from veil.models.closeness.kernels import (
-    Indices,
-    Integers,
-    Marks,
     Task,
     judge_groups,
     judge_ordered,
@@ -87,7 +85,7 @@ class Criterion:
         self.judge(table, self._set_aside(table, decided, bad), bad)
         rejected |= bad
 
-    def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Indices) -> None:
+    def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Codes) -> None:
         """Lower `left` to the most records of each class that any node between the source and this one keeps.
 
         `groups` maps each class of the source to the class of the table that contains it.
@@ -303,7 +301,7 @@ def _different(levels: list[Integers]) -> list[tuple[Integers, int]]:
     return distinct
 
 
-def _near(cumulated: Integers) -> Indices:
+def _near(cumulated: Integers) -> Codes:
     """Return a table of where the cumulated count passes a share of the records.
 
     Place k + 1 is the number of values with less than k/B of the records up to them. A share of k/B, give or

@@ -18,21 +18,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Integers, Marks
 from veil.base.compiled import kernel, light_kernel
 from veil.classes.kernels import Entries
 
-Integers = NDArray[np.int64]
-Indices = NDArray[np.int32]
-Marks = NDArray[np.uint8]
-Groups = tuple[Indices, Indices, Integers, Integers]
+Groups = tuple[Codes, Codes, Integers, Integers]
 """Groups of values: `order`, `parents`, `masses` and `weights` of `judge_groups`."""
 
-Line = tuple[Integers, Integers, Indices]
+Line = tuple[Integers, Integers, Codes]
 """Values in their order: `cumulated`, `sums` and `near` of `judge_ordered`."""
 
-Met = tuple[Indices, Integers, Integers]
+Met = tuple[Codes, Integers, Integers]
 """For each level and place: a class with records in a group, how many; and the end of each group's places."""
 
 
@@ -68,9 +65,7 @@ def reject_judged(exhausted: Marks, bad: Marks, rejected: Marks) -> tuple[Marks,
 
 
 @kernel
-def judge_groups(
-    entries: Entries, task: Task, foresee: bool, groups: Groups
-) -> tuple[Indices, Integers, Met]:
+def judge_groups(entries: Entries, task: Task, foresee: bool, groups: Groups) -> tuple[Codes, Integers, Met]:
     """Mark bad classes by the weighted sum of their excesses over groups of values.
 
     On level l, `masses[l, g]` of the `records` have a value in group g = `parents[l, value]`, and groups
@@ -133,14 +128,8 @@ def judge_groups(
 
 @kernel
 def potentials_of_groups(
-    entries: Entries,
-    slots: Indices,
-    state: Integers,
-    met: Met,
-    records: int,
-    allowance: float,
-    groups: Groups,
-) -> Indices:
+    entries: Entries, slots: Codes, state: Integers, met: Met, records: int, allowance: float, groups: Groups
+) -> Codes:
     """Return the potential of each entry, by the groups in excess among the records that can be kept.
 
     Sum and cost in `state` become those of this choice of groups.
@@ -200,7 +189,7 @@ def fewer(sizes: Integers, totals: Integers, costs: Integers, whole: float, allo
 
 
 @kernel
-def mark_bad(task: Task, slots: Indices, totals: Integers) -> bool:
+def mark_bad(task: Task, slots: Codes, totals: Integers) -> bool:
     """Mark the classes whose sum is too large, and remove the other slots. Return whether any is bad."""
     none = totals.size - 1
     any_bad = False
@@ -215,9 +204,7 @@ def mark_bad(task: Task, slots: Indices, totals: Integers) -> bool:
 
 
 @kernel
-def judge_ordered(
-    entries: Entries, task: Task, foresee: bool, line: Line
-) -> tuple[Indices, Integers, Indices]:
+def judge_ordered(entries: Entries, task: Task, foresee: bool, line: Line) -> tuple[Codes, Integers, Codes]:
     """Mark bad classes by the sum, over all values, of the difference of cumulated counts.
 
     `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A
@@ -356,7 +343,7 @@ def limit_of(limits: Integers, size: int) -> int:
 
 
 @kernel
-def open_rows(aside: Marks, sizes: Integers, width: int) -> tuple[Indices, Integers]:
+def open_rows(aside: Marks, sizes: Integers, width: int) -> tuple[Codes, Integers]:
     """Assign a slot to each class that is not set aside, and a row that begins with its size."""
     slots = np.empty(sizes.size, np.int32)
     count = 0

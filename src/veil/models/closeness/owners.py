@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil.base.arrays import Integers, Marks
 from veil.base.compiled import kernel
 from veil.classes.kernels import Entries
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.table import ClassTable
 from veil.models.closeness.criteria import Criterion, Ordered
-from veil.models.closeness.kernels import Integers, Marks, Task, limit_of
+from veil.models.closeness.kernels import Task, limit_of
 
 
 class OrderedOfPeople(Ordered):

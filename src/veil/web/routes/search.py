@@ -61,20 +61,12 @@ class Listing(Body):
     limit: Annotated[int, Field(ge=1, le=5000)] = 1000
 
 
-@dataclass(frozen=True)
-class NodeList:
-    """Transformations, and the number of all by their state."""
-
-    nodes: list[Node]
-    counts: dict[State, int]
-
-
 @router.post("/releases/{id}/nodes")
-def nodes(listing: Listing, entry: OfRelease, search: OfSearch) -> NodeList:
+def nodes(listing: Listing, entry: OfRelease, search: OfSearch) -> dict[str, list[Node] | dict[State, int]]:
     """List transformations with their scores and bounds, the best first."""
     with entry.lock:
         records = search.nodes(**listing.model_dump())
-        return NodeList([Node.of(each) for each in records], search.explored.counts())
+        return {"nodes": [Node.of(each) for each in records], "counts": search.explored.counts()}
 
 
 class NodeBody(Body):

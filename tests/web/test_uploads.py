@@ -21,10 +21,10 @@ def test_a_file_that_is_being_read_when_somebody_stops_leaves_nothing(bench, cli
                 break
             time.sleep(0.0005)
         told = client.delete(f"/api/v1/tasks/{task.id}").json()
+        task.wait(60)  # until the thread has come to its next step
         if told["phase"] == READING:
             break
     assert (told["phase"], told["state"]) == (READING, "cancelled")
-    task.wait(60)  # until the thread has come to its next step
     assert (task.state, task.result) == ("cancelled", None)
     assert session.tables == {}
     gc.collect()

@@ -90,12 +90,8 @@ def _values(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     if kind == "array":
         return f"list of {_values(schema.get('items', {}), definitions)}"
     least, most = (
-        schema.get("minimum", schema.get("exclusiveMinimum")),
-        schema.get("maximum", schema.get("exclusiveMaximum")),
+        schema.get(each, schema.get(f"exclusive{each.title()}")) for each in ("minimum", "maximum")
     )
-    ends = (
-        ""
-        if least is None and most is None
-        else f" from {'…' if least is None else least} to {'…' if most is None else most}"
-    )
-    return f"{kind}{ends}"
+    if least is None and most is None:
+        return kind
+    return f"{kind} from {'…' if least is None else least} to {'…' if most is None else most}"

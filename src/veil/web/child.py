@@ -160,14 +160,9 @@ _LOADED = (
 )
 """Modules loaded before the first request, so that no fork has to. Arrow loads pandas if it is installed."""
 _LATER = (
-    *(
-        "veil.api.anonymize",
-        "numba.np.arraymath",
-        "veil.risk.concerns.collect",
-        "veil.api.mask",
-        "veil.api.relax",
-    ),
-    *("veil.api.advice", "veil.report.write", "sklearn.linear_model", "sklearn.naive_bayes", "sklearn.tree"),
+    *("veil.api.anonymize", "numba.np.arraymath", "veil.risk.concerns.collect", "veil.api.mask"),
+    *("veil.api.relax", "veil.api.advice", "veil.report.write"),
+    *("sklearn.linear_model", "sklearn.naive_bayes", "sklearn.tree"),
 )
 """Modules that tasks need, loaded one after the other while there is no request."""
 

@@ -97,11 +97,9 @@ class Draft(BaseModel):
     def _split_person(cls, data: Any) -> Any:
         """Accept `person` as recipes write it, too: with the choice of spellings."""
         person = read_person(data.get("person")) if isinstance(data, Mapping) else None
-        return (
-            {**data, "person": str(person), "spelling": person.spelling}
-            if isinstance(person, Person)
-            else data
-        )
+        if not isinstance(person, Person):
+            return data
+        return {**data, "person": str(person), "spelling": person.spelling}
 
     @field_validator("about")
     @classmethod
@@ -200,15 +198,9 @@ class Draft(BaseModel):
             "insensitive": self.columns("insensitive"),
             "identifying": self._identifying(),
             "others": "drop" if self.columns("drop") else None,
-            "models": self.models,
-            "quality": self.quality,
-            "suppression_limit": self.suppression_limit,
             "minimum_levels": {name: low for name, (low, _) in bounds.items() if low},
             "maximum_levels": {name: high for name, (_, high) in bounds.items() if high is not None},
-            "suppressed_rows": self.suppressed_rows,
-            "strategy": self.strategy,
-            "time_limit": self.time_limit,
-        }
+        } | {name: getattr(self, name) for name in _AS_IN_RECIPES}
         fields: dict[str, Any] = {} if self.person == ASK else {"person": self.whom}
         if self.person not in (ASK, None) and (self.knows == "all rows" or self.pseudonyms):
             fields["knows"] = "all rows"  # pseudonyms show which rows belong together
@@ -246,6 +238,9 @@ def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         "hierarchies": quasi,
         "levels": levels,
     }
+
+
+_AS_IN_RECIPES = ("models", "quality", "suppression_limit", "suppressed_rows", "strategy", "time_limit")
 
 
 class DraftHistory:
@@ -324,15 +319,8 @@ def _merge(target: Any, patch: Any) -> Any:
     return result
 
 
-_NULL_IS_A_VALUE = (
-    "person",
-    "time_limit",
-    "local_recoding",
-    "table",
-    "preset",
-    "weights",
-    "household",
-    "response",
+_NULL_IS_A_VALUE = frozenset(
+    ["person", "time_limit", "local_recoding", "table", "preset", "weights", "household", "response"]
 )
 _MERGED = ("roles", "treatments", "hierarchies", "levels", "linked", "about")
 """Fields that are merged name by name; all others are replaced."""

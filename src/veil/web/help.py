@@ -21,15 +21,8 @@ from markdown_it.token import Token
 from pydantic import Field
 
 ORDER = (
-    "index",
-    "tutorial",
-    "workbench",
-    "how-to",
-    "explanation",
-    "what-a-release-tells",
-    "people",
-    "masking",
-    "reports",
+    *("index", "tutorial", "workbench", "how-to", "explanation"),
+    *("what-a-release-tells", "people", "masking", "reports"),
 )
 """Pages that come first; the others follow by their titles."""
 
@@ -104,29 +97,18 @@ def place_of(title: str) -> str | None:
     return f"reference:{anchor}" if there else None
 
 
-@dataclass(frozen=True)
-class SearchHit:
-    """A section that a search has found."""
-
-    page: str
-    title: str
-    anchor: str
-    section: str
-    excerpt: str
-
-
-def search(text: str) -> list[SearchHit]:
+def search(text: str) -> list[dict[str, str]]:
     """Find sections with all words of a text; words in the title count most, then frequency."""
     words = text.lower().split()[:10]
-    hits: list[tuple[int, SearchHit]] = []
+    hits: list[tuple[int, dict[str, str]]] = []
     for page in pages().values() if words else ():
         for each in page.sections:
             whole = f"{each.title} {each.text}".lower()
             if not all(word in whole for word in words):
                 continue
             score = sum(whole.count(word) + 50 * (word in each.title.lower()) for word in words)
-            excerpt = _excerpt(each.text, words[0])
-            hits.append((score, SearchHit(page.name, page.title, each.anchor, each.title, excerpt)))
+            hit = {"page": page.name, "title": page.title, "anchor": each.anchor, "section": each.title}
+            hits.append((score, hit | {"excerpt": _excerpt(each.text, words[0])}))
     return [hit for _, hit in sorted(hits, key=lambda each: -each[0])[:MOST_HITS]]
 
 

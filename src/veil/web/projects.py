@@ -20,7 +20,7 @@ from veil.web.open_table import OpenTable
 from veil.web.problems import with_sent_name
 from veil.web.session import BrowserSession
 from veil.web.tasks import Task
-from veil.web.uploads import Upload
+from veil.web.uploads import Upload, removed_on_failure
 
 
 def project_of(session: BrowserSession, *, with_table: bool) -> Project:
@@ -90,11 +90,11 @@ def _open_project(session: BrowserSession, project: Project, name: str, task: Ta
 
 def _open_table(session: BrowserSession, attached: Attached, task: Task) -> OpenTable:
     upload = Upload(session.folder, attached.name)
-    try:
-        upload.path.write_bytes(attached.content)
-    except OSError as error:
-        upload.discard()
-        raise InputError(f"the table of the project cannot be kept: {error.strerror}") from None
+    with removed_on_failure(upload.folder):
+        try:
+            upload.path.write_bytes(attached.content)
+        except OSError as error:
+            raise InputError(f"the table of the project cannot be kept: {error.strerror}") from None
     return upload.open_in(session, task)
 
 

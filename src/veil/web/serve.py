@@ -71,7 +71,7 @@ def serve(
     except BaseException:
         listening.close()
         raise
-    address = f"{workbench.address}#token={workbench.token}"
+    address = f"{workbench.hosts.address}#token={workbench.token}"
     # Nothing is logged: the message of an unexpected error may contain a value of a table.
     config = uvicorn.Config(
         create_app(workbench),
@@ -82,7 +82,7 @@ def serve(
     )
     try:
         # The user knows a token from a file, and others may read the terminal.
-        echo(f"The workbench is open at {address if token_file is None else workbench.address}")
+        echo(f"The workbench is open at {address if token_file is None else workbench.hosts.address}")
         echo("Stop it with Ctrl-C.")
         sys.stdout.flush()
         if browser and token_file is None:

@@ -128,8 +128,7 @@ class BrowserSession:
     def start(self, kind: str, work: Work) -> TaskStatus:
         """Start a task, and return its status."""
         with self.lock:
-            running = [each for each in self.tasks.values() if each.state == "running"]
-            if len(running) >= MOST_RUNNING:
+            if len(self._running) >= MOST_RUNNING:
                 raise Refused(
                     f"{MOST_RUNNING} tasks are running: wait for one of them, or stop it",
                     HTTPStatus.TOO_MANY_REQUESTS,
@@ -178,7 +177,7 @@ class BrowserSession:
         if self._busy is None:
             return
         with self.lock:
-            running = [(each.id, each.kind) for each in self.tasks.values() if each.state == "running"]
+            running = [(each.id, each.kind) for each in self._running]
             now = self.history.version, list(self.tables), running
             if now == self._saved:
                 return
@@ -235,9 +234,13 @@ class BrowserSession:
         self.key_file = None if key is None else path
 
     @property
+    def _running(self) -> list[Task]:
+        return [each for each in list(self.tasks.values()) if each.state == "running"]
+
+    @property
     def is_busy(self) -> bool:
         """Whether a task is running."""
-        return any(each.state == "running" for each in list(self.tasks.values()))
+        return bool(self._running)
 
     def close(self) -> None:
         """Stop all tasks and remove all files."""

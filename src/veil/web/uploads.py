@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import unquote
@@ -27,6 +28,16 @@ READING = "reading the table"
 """The phase in which a file is read."""
 
 
+@contextlib.contextmanager
+def removed_on_failure(folder: Path) -> Iterator[None]:
+    """Remove a folder if the work with it fails."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
 class Upload:
     """An uploaded file, stored under a name of our own; the sender's name is only shown."""
 
@@ -38,32 +49,22 @@ class Upload:
 
     async def receive(self, chunks: AsyncIterator[bytes]) -> None:
         """Write the file chunk by chunk; remove it if the upload breaks off."""
-        try:
-            with self.path.open("wb") as file:
-                async for chunk in chunks:
-                    await run_in_threadpool(file.write, chunk)
-        except BaseException:
-            self.discard()
-            raise
+        with removed_on_failure(self.folder), self.path.open("wb") as file:
+            async for chunk in chunks:
+                await run_in_threadpool(file.write, chunk)
 
     def start(self, session: BrowserSession, kind: str, work: Work) -> TaskStatus:
         """Start a task that needs the file; remove the file if the task cannot begin."""
-        try:
+        with removed_on_failure(self.folder):
             return session.start(kind, work)
-        except BaseException:
-            self.discard()
-            raise
 
     def open_in(self, session: BrowserSession, task: Task, format: Format | None = None) -> OpenTable:
         """Check and read the file, and return it as a table of a session; remove it on failure."""
-        try:
-            table = read_file(session, self.path, format, self.name, task, is_sent=True)
-        except VeilError as error:
-            self.discard()
-            raise with_sent_name(error, self.path, self.name) from None
-        except BaseException:
-            self.discard()
-            raise
+        with removed_on_failure(self.folder):
+            try:
+                table = read_file(session, self.path, format, self.name, task, is_sent=True)
+            except VeilError as error:
+                raise with_sent_name(error, self.path, self.name) from None
         weakref.finalize(table.source, self.discard)
         return table
 
@@ -85,14 +86,11 @@ def read_file(
     session.require_room()
     task.report_progress(READING)
     folder = Path(tempfile.mkdtemp(dir=session.folder))
-    try:
+    with removed_on_failure(folder):
         source = CHILDREN.run(
             read_apart, path, format, folder / "table.arrow", is_sent, name=name, check=task.check
         )
         table = open_rows(name, source, folder / "table.arrow")
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     weakref.finalize(table.source, shutil.rmtree, folder, ignore_errors=True)
     return table
 

@@ -56,11 +56,6 @@ class Workbench:
         self._lock = threading.Lock()
         self._programs: str | None = None
 
-    @property
-    def address(self) -> str:
-        """The address for a browser."""
-        return self.hosts.address
-
     def begin_session(self) -> BrowserSession | SessionProcess:
         """Begin a session with a secret number."""
         self.end_idle()

@@ -949,7 +949,7 @@ TYPE = """async () => {
 }"""
 
 
-def test_what_is_typed_stays_while_jobs_tell_how_far_they_are(person):
+def test_what_is_typed_stays_while_tasks_tell_how_far_they_are(person):
     person.release()
     page = person.page
     for step, sign, least in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -183,6 +184,19 @@ def test_a_folder_without_a_sign_that_its_job_has_finished_is_opened_with_a_note
         assert "_SUCCESS" in note
     (tmp_path / "_SUCCESS").touch()
     assert notes() == []
+
+
+def test_a_check_writes_nothing_beside_a_table_of_this_machine(client, tmp_path):
+    release = veil.anonymize(patients(400), veil.Recipe(**generalize_data(**RECIPE)).plan())
+    place = tmp_path / "read only"
+    place.mkdir()
+    release.save(place / "release.csv")
+    certificate = json.loads(release.certificate(tmp_path / "c.json").read_text("utf-8"))
+    opened = client.result(client.post("/api/v1/tables/from", json={"path": str(place / "release.csv")}))
+    before = place.stat().st_mtime_ns
+    told = client.result(client.post("/api/v1/verify", json={**opened, "certificate": certificate}))
+    assert told["holds"]
+    assert place.stat().st_mtime_ns == before  # no file came and went
 
 
 def test_a_table_of_a_database_is_opened_by_its_address(client, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from veil.api.release import Release
 from veil.web.open_table import OpenTable
 from veil.web.session import BrowserSession, SessionRelease
 from veil.web.tasks import Task
+from veil.web.uploads import removed_on_failure
 
 
 def the_session(request: Request) -> BrowserSession:
@@ -50,11 +52,8 @@ def send_file(
     session: BrowserSession, name: str, write: Callable[[Path], object], sent_name: str
 ) -> FileResponse:
     """Write a file into a temporary folder, send it, and remove it."""
-    folder = tempfile.TemporaryDirectory(dir=session.folder)
-    path = Path(folder.name) / name
-    try:
-        write(path)
-    except BaseException:
-        folder.cleanup()
-        raise
-    return FileResponse(path, filename=sent_name, background=BackgroundTask(folder.cleanup))
+    folder = Path(tempfile.mkdtemp(dir=session.folder))
+    with removed_on_failure(folder):
+        write(folder / name)
+    remove = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+    return FileResponse(folder / name, filename=sent_name, background=remove)

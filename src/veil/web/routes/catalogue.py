@@ -20,7 +20,7 @@ router = APIRouter(tags=["catalogue"])
 
 
 @dataclass(frozen=True)
-class PartParameter(Parameter):
+class RecipeParameter(Parameter):
     """A parameter of a part of recipes, with its limits."""
 
     required: bool
@@ -28,20 +28,20 @@ class PartParameter(Parameter):
 
 
 @dataclass(frozen=True)
-class Part:
+class RecipePart:
     """A part of recipes with its parameters; a privacy model also with the attacks it protects against."""
 
     kind: str
     definition: str
     about: str
     paragraphs: list[dict[str, str]]
-    parameters: list[PartParameter]
+    parameters: list[RecipeParameter]
     help: str | None
     attacks: Sequence[str]
 
 
 @router.get("/models")
-def models(language: Language = "en") -> list[Part]:
+def models(language: Language = "en") -> list[RecipePart]:
     """List the privacy models, each with its parameters and the attacks it protects against."""
     from veil.recipe.parts import MODELS
 
@@ -49,7 +49,7 @@ def models(language: Language = "en") -> list[Part]:
 
 
 @router.get("/qualities")
-def qualities(language: Language = "en") -> list[Part]:
+def qualities(language: Language = "en") -> list[RecipePart]:
     """List the quality models."""
     from veil.quality import QUALITIES
 
@@ -57,7 +57,7 @@ def qualities(language: Language = "en") -> list[Part]:
 
 
 @router.get("/strategies")
-def strategies(language: Language = "en") -> list[Part]:
+def strategies(language: Language = "en") -> list[RecipePart]:
     """List the search strategies."""
     from veil.lattice import STRATEGIES
 
@@ -65,7 +65,7 @@ def strategies(language: Language = "en") -> list[Part]:
 
 
 @router.get("/hierarchies")
-def hierarchies(language: Language = "en") -> list[Part]:
+def hierarchies(language: Language = "en") -> list[RecipePart]:
     """List the kinds of hierarchies."""
     from veil.hierarchies import BUILDERS
 
@@ -73,7 +73,7 @@ def hierarchies(language: Language = "en") -> list[Part]:
 
 
 @router.get("/masks")
-def masks(language: Language = "en") -> list[Part]:
+def masks(language: Language = "en") -> list[RecipePart]:
     """List the masking methods."""
     from veil.masking import METHODS
 
@@ -86,17 +86,17 @@ def presets() -> Response:
     return Response(files("veil.web").joinpath("presets.json").read_bytes(), media_type="application/json")
 
 
-def _describe(family: Mapping[str, type[Any]], language: Language) -> list[Part]:
+def _describe(family: Mapping[str, type[Any]], language: Language) -> list[RecipePart]:
     return [_part(kind, cls, language) for kind, cls in family.items()]
 
 
 _LIMITS = ("type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "default")
 
 
-def _part(kind: str, cls: type[Any], language: Language) -> Part:
+def _part(kind: str, cls: type[Any], language: Language) -> RecipePart:
     properties = TypeAdapter(cls).json_schema()["properties"]
     fields = [
-        PartParameter(
+        RecipeParameter(
             each.name,
             each.values,
             each.default,
@@ -108,7 +108,7 @@ def _part(kind: str, cls: type[Any], language: Language) -> Part:
     ]
     about = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
     summary = help_on(kind, "definition", definition(cls))
-    return Part(
+    return RecipePart(
         kind,
         translate(summary, language),
         about,

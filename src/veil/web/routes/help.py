@@ -36,6 +36,6 @@ class SearchWords(Body):
 
 
 @router.post("/search")
-def search(words: SearchWords) -> list[documentation.SearchHit]:
+def search(words: SearchWords) -> list[dict[str, str]]:
     """Find the sections of the documentation with some words."""
     return documentation.search(words.text)

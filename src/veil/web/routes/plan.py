@@ -35,7 +35,7 @@ router = APIRouter(tags=["plan"])
 
 
 @dataclass(frozen=True)
-class Code:
+class PlanCode:
     """The plan as a recipe, in Python, and as a command."""
 
     recipe: str
@@ -54,7 +54,7 @@ class PlanStatus:
     changes: Sequence[str]
     missing: list[dict[str, str]]
     problem: str | None
-    code: Code | None
+    code: PlanCode | None
     has_key: bool
 
 
@@ -94,27 +94,27 @@ def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
     return columns
 
 
-def _code(draft: Draft, table: str, columns: list[str]) -> Code:
+def _code(draft: Draft, table: str, columns: list[str]) -> PlanCode:
     if draft.way == "masks":
         return _masking_code(draft, table)
     recipe = checked_recipe(draft.recipe())
     recipe.plan().check_columns(columns)
-    return Code(
+    return PlanCode(
         draft.text_of(table, recipe.spell()),
         python_code(recipe, table),
         "veil anonymize recipe.yaml --certificate certificate.json --report report.html",
     )
 
 
-def _masking_code(draft: Draft, table: str) -> Code:
+def _masking_code(draft: Draft, table: str) -> PlanCode:
     document = draft.document()
     fields = {name: document[name] for name in ("person", "order", "steps")}
     python = python_code(checked_recipe(fields), table, without=document["without"])
     if document["without"]:
         # A recipe of masking methods cannot leave columns out: identifying columns would be in its output.
-        return Code("", python, "")
+        return PlanCode("", python, "")
     fields = {name: value for name, value in fields.items() if value not in (ASK, "random")}
-    return Code(draft.text_of(table, fields), python, "veil mask recipe.yaml")
+    return PlanCode(draft.text_of(table, fields), python, "veil mask recipe.yaml")
 
 
 @router.get("/plan")

@@ -26,15 +26,6 @@ class PromiseStatus:
     follows: list[dict[str, str | list[str]]]
     impossible: str | None
 
-    @classmethod
-    def of(cls, standing: Standing) -> PromiseStatus:
-        """Describe the state of a promise."""
-        follows: list[dict[str, str | list[str]]] = [
-            {"from": [str(each) for each in step.premises], "why": step.why, "said": str(step)}
-            for step in standing.follows
-        ]
-        return cls(type(standing.model).__name__, standing.finding, follows, standing.impossible)
-
 
 @router.post("/plan/promises", status_code=HTTPStatus.ACCEPTED)
 def standing(session: InSession) -> TaskStatus:
@@ -45,6 +36,14 @@ def standing(session: InSession) -> TaskStatus:
 
     def work(task: Task) -> dict[str, list[PromiseStatus]]:
         task.report_progress("assessing the table")
-        return {"promises": [PromiseStatus.of(each) for each in veil.promises(rows, plan)]}
+        return {"promises": [_status(each) for each in veil.promises(rows, plan)]}
 
     return session.start("promises", work)
+
+
+def _status(standing: Standing) -> PromiseStatus:
+    follows: list[dict[str, str | list[str]]] = [
+        {"from": [str(each) for each in step.premises], "why": step.why, "said": str(step)}
+        for step in standing.follows
+    ]
+    return PromiseStatus(type(standing.model).__name__, standing.finding, follows, standing.impossible)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -28,15 +27,6 @@ class Threshold(Body):
     population: Annotated[int, Field(ge=1, le=10**11)] | Annotated[str, Field(max_length=100)] | None = None
     weights: Annotated[Name | None, Field(description="column of sampling weights")] = None
     household: Annotated[Name | None, Field(description="column that tells who lives together")] = None
-
-
-@dataclass(frozen=True)
-class Certainty:
-    """The shares of people whose sensitive value is certain, before and after."""
-
-    column: str
-    before: float
-    after: float
 
 
 @router.post("/releases/{id}/risk", status_code=HTTPStatus.ACCEPTED)
@@ -82,14 +72,18 @@ def _with_columns(entry: SessionRelease, columns: dict[str, str | None]) -> pa.T
     return table
 
 
-def _certain(entry: SessionRelease, person: str | None) -> list[Certainty]:
+def _certain(entry: SessionRelease, person: str | None) -> list[dict[str, str | float]]:
+    """Return the shares of people whose sensitive values are certain, before and after."""
     if entry.table.engine is not None:
         return []
     names = [name for name in entry.roles.get("sensitive", []) if name in entry.release.arrow.column_names]
     quasi = list(entry.roles["quasi_identifiers"])
     before = veil.risk.certain_values(entry.table.arrow, quasi, names, person=person, untouched=True)
     after = veil.risk.certain_values(entry.release, entry.quasi_identifiers, names)
-    return [Certainty(old.column, old.share, new.share) for old, new in zip(before, after, strict=True)]
+    return [
+        {"column": old.column, "before": old.share, "after": new.share}
+        for old, new in zip(before, after, strict=True)
+    ]
 
 
 class RiskiestBody(Body):

@@ -35,7 +35,7 @@ OfSearch = Annotated[SearchResult, Depends(_search)]
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeStatus:
     """A transformation with its score, or a bound that it does not beat."""
 
     levels: list[int]
@@ -46,7 +46,7 @@ class Node:
     evaluated: bool
 
     @classmethod
-    def of(cls, record: NodeRecord) -> Node:
+    def of(cls, record: NodeRecord) -> NodeStatus:
         """Describe a node."""
         fields = record._asdict() | {"score": score(record.score), "bound": score(record.bound)}
         return cls(**{**fields, "levels": list(record.levels)})
@@ -61,20 +61,14 @@ class Listing(Body):
     limit: Annotated[int, Field(ge=1, le=5000)] = 1000
 
 
-@dataclass(frozen=True)
-class NodeList:
-    """Transformations, and the number of all by their state."""
-
-    nodes: list[Node]
-    counts: dict[State, int]
-
-
 @router.post("/releases/{id}/nodes")
-def nodes(listing: Listing, entry: OfRelease, search: OfSearch) -> NodeList:
+def nodes(
+    listing: Listing, entry: OfRelease, search: OfSearch
+) -> dict[str, list[NodeStatus] | dict[State, int]]:
     """List transformations with their scores and bounds, the best first."""
     with entry.lock:
         records = search.nodes(**listing.model_dump())
-        return NodeList([Node.of(each) for each in records], search.explored.counts())
+        return {"nodes": [NodeStatus.of(each) for each in records], "counts": search.explored.counts()}
 
 
 class NodeBody(Body):
@@ -84,10 +78,10 @@ class NodeBody(Body):
 
 
 @router.post("/releases/{id}/nodes/evaluate")
-def evaluate(node: NodeBody, entry: OfRelease, search: OfSearch) -> dict[str, list[Node]]:
+def evaluate(node: NodeBody, entry: OfRelease, search: OfSearch) -> dict[str, list[NodeStatus]]:
     """Evaluate a transformation and its neighbours: itself, then less, then more generalized ones."""
     with entry.lock:
-        return {"nodes": [Node.of(each) for each in search.explore(node.levels)]}
+        return {"nodes": [NodeStatus.of(each) for each in search.explore(node.levels)]}
 
 
 @router.post("/releases/{id}/prices", status_code=HTTPStatus.ACCEPTED)

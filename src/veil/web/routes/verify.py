@@ -40,13 +40,11 @@ def verify(body: Check, session: InSession) -> TaskStatus:
 
     def work(task: Task) -> dict[str, object]:
         task.report_progress("verifying")
-        arguments = plan, body.certificate, table.source.format
+        arguments = plan, body.certificate, table.source.format, session.folder
         if path is None:
-            result = verify_apart(table.whole, *arguments, session.folder)
+            result = verify_apart(table.whole, *arguments)
         else:
-            result = CHILDREN.run(
-                verify_apart, path, *arguments, path.parent, name=table.name, check=task.check
-            )
+            result = CHILDREN.run(verify_apart, path, *arguments, name=table.name, check=task.check)
         return vars(result) | {"holds": result.holds}
 
     return session.start("verify", work)

@@ -58,13 +58,9 @@ def in_language(language: str) -> dict[str, str]:
     return dict(_flat(tomllib.loads(file.read_text(encoding="utf-8"))))
 
 
-def name_of(english: str) -> str | None:
-    """Return the name of a text that another room has worded, by its English template."""
-    return _names().get(english)
-
-
 @functools.cache
-def _names() -> dict[str, str]:
+def names_by_english() -> dict[str, str]:
+    """Return the names of texts by their English template, by which those of other rooms are found."""
     return {english: name for name, english in in_language("en").items()}
 
 

@@ -12,6 +12,7 @@ knows most of it could confirm a guess about the rest.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -126,16 +127,10 @@ def _flag_of(outcome: Outcome) -> str | None:
 
 def roles_of(outcome: Outcome) -> dict[str, list[str]]:
     """Return the columns by role; published columns without a role are insensitive."""
-    roles: dict[str, list[str]] = {
-        "quasi-identifying": [],
-        "sensitive": [],
-        "insensitive": [],
-        "identifying": [],
-    }
-    if outcome.plan is None:
-        roles["quasi-identifying"] = list(outcome.quasi_identifiers)
-    else:
-        roles = {str(role): list(names) for role, names in outcome.plan.roles.items()}
+    columns: Mapping[Any, Sequence[str]] = {"quasi-identifying": outcome.quasi_identifiers, "insensitive": ()}
+    if outcome.plan is not None:
+        columns = outcome.plan.roles
+    roles = {str(role): list(names) for role, names in columns.items()}
     assigned = {name for names in roles.values() for name in names}
     # A mask may add columns, such as the groups of Anatomy; a plan adds a flag alone, which has no role.
     added = outcome.table.column_names if outcome.plan is None and not outcome.is_condensed else []

@@ -85,7 +85,7 @@ def collect_facts(
     utility = findings.utility.facts()
     on_phase("distributions")
     distributions, associations = findings.distributions, findings.associations
-    recipe = _recipe(outcome)
+    recipe, account = _recipe(outcome), outcome.trace(Account)
     on_phase("fingerprints")
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -98,7 +98,8 @@ def collect_facts(
         "concerns": concerns,
         "summary": _summary(outcome, private, findings.hides_search),
         "asked": _request(outcome),
-        "policies": None if private else _policies(outcome),
+        # The requirements of policies and how they were met, without names, keys or values of people.
+        "policies": None if private or account is None else account.as_data(),
         "done": _with_examples(treatment_of_columns(outcome, private), distributions),
         "verification": _verification(outcome, certificate, private, exact),
         "advice": None if private else advice,
@@ -123,11 +124,6 @@ def collect_facts(
         "recipe_text": document_text(recipe),
         "certificate": certificate,
     }
-
-
-def _policies(outcome: Outcome) -> dict[str, Any] | None:
-    """Return the requirements of policies and how they were met, without names, keys or values of people."""
-    return account.as_data() if (account := outcome.trace(Account)) is not None else None
 
 
 def _recipe(outcome: Outcome) -> dict[str, Any]:
@@ -198,10 +194,7 @@ def _request(outcome: Outcome) -> dict[str, Any]:
                 "definition": _definition(model),
                 "attacks": list(model.attacks),
                 "monotone": monotonicity(model),
-                "parameters": [
-                    {"name": each.name, "values": each.values, "default": each.default, "about": each.about}
-                    for each in parameters(type(model))
-                ],
+                "parameters": [dataclasses.asdict(each) for each in parameters(type(model))],
                 "promise": finding.promise,
             }
             for spec, model, finding in zip(specs, outcome.models, findings, strict=False)
@@ -397,7 +390,7 @@ def _input(outcome: Outcome, exact: bool) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Return the versions of Veil, Python and their installed dependencies."""
     result = {"veil": __version__, "python": platform.python_version()}
-    for name in (
+    for name in [
         "numpy",
         "numba",
         "pyarrow",
@@ -406,7 +399,7 @@ def versions() -> dict[str, str]:
         "scikit-learn",
         "python-flint",
         "matplotlib",
-    ):
+    ]:
         try:
             result[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

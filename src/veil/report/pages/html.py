@@ -10,7 +10,7 @@ from typing import Any
 from veil.report.pages import blocks
 from veil.report.pages.blocks import Section, TableBlock
 from veil.report.pages.document import imprint, sections, title_of
-from veil.report.pages.language import Translator
+from veil.report.pages.language import ENGLISH, Translator
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import svg
 from veil.report.texts import text
@@ -37,13 +37,11 @@ def page(
     *,
     title: str,
     certificate: dict[str, Any] | None = None,
-    words: Translator | None = None,
+    words: Translator = ENGLISH,
 ) -> str:
     """Return sections as an HTML page, translated."""
     import jinja2
     import markupsafe
-
-    words = words or Translator("en")
 
     loader = jinja2.PackageLoader("veil.report", "templates")
     environment = jinja2.Environment(

@@ -16,7 +16,7 @@ from typing import Any
 from veil.base.wording import Text, Verbatim
 from veil.report.pages.blocks import Section
 from veil.report.pictures.shapes import Scene, TextShape
-from veil.report.texts import in_language, name_of
+from veil.report.texts import in_language, names_by_english
 
 _HOLE = re.compile(r"\{[^}]*\}")
 _SOFT_SPACE = re.compile(r"(?<=\d) (?=%)|(?<=[<>≤≥]) (?=\d)|(?<=[εδk]) [=−-] (?=\d)")
@@ -41,16 +41,13 @@ class Translator(string.Formatter):
         if self.language == "en" or isinstance(text, Verbatim):
             return text
         template, values = (text.template, text.values) if isinstance(text, Text) else (text, {})
-        translation = self._further.get(template) or self._by_name(text, template)
+        name = getattr(text, "name", "") or names_by_english().get(template, "")
+        translation = self._further.get(template) or in_language(self.language).get(name)
         if translation is not None:
             return self.vformat(translation, (), values)
         if any(map(str.isalpha, _HOLE.sub("", template))):
             return text
         return self.vformat(template, (), values) if values else _with_german_numbers(text)
-
-    def _by_name(self, text: str, template: str) -> str | None:
-        name = text.name if isinstance(text, Text) and text.name else name_of(template)
-        return None if name is None else in_language(self.language).get(name)
 
     def format_field(self, value: Any, spec: str) -> str:
         """Fill a hole: texts are worded in the language, and numbers written as there."""
@@ -70,6 +67,9 @@ class Translator(string.Formatter):
             for each in scene.shapes
         ]
         return dataclasses.replace(scene, title=self.of(scene.title), shapes=shapes)
+
+
+ENGLISH = Translator("en")
 
 
 def with_hard_spaces(text: str) -> str:

@@ -14,7 +14,7 @@ from veil.errors import MissingDependencyError
 from veil.report.pages import blocks as b
 from veil.report.pages.blocks import Block, Cell, Section, TableBlock
 from veil.report.pages.document import imprint, sections, title_of
-from veil.report.pages.language import Translator
+from veil.report.pages.language import ENGLISH, Translator
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import Bar, Dot, Scene, Stroke, TextShape
 from veil.report.texts import text
@@ -28,10 +28,9 @@ def pdf(facts: dict[str, Any]) -> bytes:
 
 
 def bind(
-    chapters: Sequence[Section], facts: dict[str, Any], *, title: str, words: Translator | None = None
+    chapters: Sequence[Section], facts: dict[str, Any], *, title: str, words: Translator = ENGLISH
 ) -> bytes:
     """Return sections as a PDF file, translated."""
-    words = words or Translator("en")
     try:
         import matplotlib
         from reportlab.lib.pagesizes import A4

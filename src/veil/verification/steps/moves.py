@@ -26,7 +26,8 @@ def verify_same_values(
     different = int(np.count_nonzero(np.sort(base + old) != np.sort(base + new)))
     column_list = ", ".join(map(repr, names))
     holds = "holds" if len(names) == 1 else "hold together"
-    promise = Text(f"{{columns}} {holds} the values of the input, each as often{where}", columns=column_list)
+    promise: str = Text(f"{{columns}} {holds} the values of the input, each as often", columns=column_list)
+    promise = f"{promise}{where}" if where else promise
     return Finding(promise, not different, "others" if different else "the same")
 
 

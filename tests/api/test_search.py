@@ -38,7 +38,7 @@ def release(plan):
 
 def test_a_price_is_what_a_release_with_that_level_loses(release, plan):
     """The page shows prices; whoever takes one gets the release that was priced."""
-    prices = release.search.prices()
+    prices = release.search.level_costs()
     assert len(prices) == sum(len(each.level_names) for each in release.outcome.hierarchies.values())
     for each in prices:
         at = {each.column: each.level}
@@ -54,22 +54,22 @@ def test_a_price_is_what_a_release_with_that_level_loses(release, plan):
 
 
 def test_prices_around_a_level_that_is_settled(release):
-    prices = release.search.prices({"age": 4})
+    prices = release.search.level_costs({"age": 4})
     assert [each.level for each in prices if each.column == "age"] == [4]
     assert all(each.transformation["age"] == 4 for each in prices if each.transformation is not None)
 
 
 def test_prices_that_are_not_asked_for_to_the_end_say_so(release):
-    prices = release.search.prices(cancel=lambda: True)
+    prices = release.search.level_costs(cancel=lambda: True)
     best = {each.column for each in prices if each.proven}
     assert best == set(release.transformation)  # those of the optimum, which the search has proven
 
 
 def test_what_has_no_such_column_or_level_is_refused(release):
     with refused(PlanError, "mean 'age'", "'agee'", "not a quasi-identifier"):
-        release.search.prices({"agee": 1})
+        release.search.level_costs({"agee": 1})
     with refused(PlanError, "not a node"):
-        release.search.prices({"age": 9})
+        release.search.level_costs({"age": 9})
 
 
 def test_all_nodes_are_known_once_they_are_characterized(release):
@@ -101,7 +101,7 @@ def test_the_prices_of_adult_cost_few_looks():
         suppression_limit=0.05,
     )
     before = len(release.search.explored.evaluated)
-    prices = release.search.prices()
+    prices = release.search.level_costs()
     assert len(prices) == 24
     assert all(each.proven for each in prices)
     # One by one, the same searches look at more than 2,000.

@@ -211,7 +211,9 @@ class _Advisor:
         with following(progress) as tracker:
             tracker.phase("pricing each choice")
             share = max(0.1, 0.4 * self.seconds)
-            self.prices = self.search.prices(time_limit=share, cancel=self.deadline.cancel, progress=False)
+            self.level_costs = self.search.level_costs(
+                time_limit=share, cancel=self.deadline.cancel, progress=False
+            )
             costs = self._costs()
             alternatives: list[Alternative] = []
             for phase, attempts in (
@@ -253,7 +255,7 @@ class _Advisor:
         for name in self.poor[:MOST_COLUMNS]:
             finer = [
                 each
-                for each in self.prices
+                for each in self.level_costs
                 if each.column == name
                 and each.level < self.search.transformation[name]
                 and each.transformation
@@ -268,7 +270,7 @@ class _Advisor:
         highest = dict(zip(self.search.transformation, self.search.explored.maximum, strict=True))
         self.without = {
             each.column: each.transformation
-            for each in self.prices
+            for each in self.level_costs
             if each.transformation
             and each.level == highest[each.column] > self.search.transformation[each.column]
         }

@@ -19,7 +19,8 @@ from veil.dp.publish import PrivateChoice
 from veil.dp.safepub import SafePub
 from veil.dp.walk import Walk
 from veil.errors import PlanError, did_you_mean
-from veil.lattice.prices import Everything, price_choices
+from veil.lattice.level_costs import Everything
+from veil.lattice.level_costs import level_costs as lattice_costs
 from veil.lattice.search import Limits, Search
 from veil.lattice.space import NodeRecord, Space, State
 from veil.outcome.generalize import Choice, generalize
@@ -139,7 +140,7 @@ class SearchResult:
                 "SafePub(..., 1e-4, generalization={...}) releases one that was chosen without looking at the data"
             )
 
-    def prices(
+    def level_costs(
         self,
         fixed: Mapping[str, int] | None = None,
         *,
@@ -153,9 +154,9 @@ class SearchResult:
         Parameters
         ----------
         fixed
-            Levels that are fixed, such as `{"age": 0}`: the others are priced around them.
+            Levels that are fixed, such as `{"age": 0}`: the costs are those around them.
         time_limit
-            Seconds for all prices together. Prices that are not proven by then are the best found.
+            Seconds for all costs together. Those that are not proven by then are the best found.
         threads, progress, cancel
             As for `veil.anonymize`.
 
@@ -164,14 +165,14 @@ class SearchResult:
         >>> release = veil.anonymize(
         ...     people, quasi_identifiers={"age": "suppression", "sex": "suppression"}, models=veil.KAnonymity(2)
         ... )
-        >>> for each in release.search.prices():
+        >>> for each in release.search.level_costs():
         ...     print(each.column, each.level, each.score and round(each.score, 2))
         age 0 0.41
         age 1 1.0
         sex 0 None
         sex 1 0.41
         """
-        costs = self.price_each(
+        costs = self.each_level_cost(
             fixed, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel
         )
         names = self._prepared.encoding.names
@@ -187,7 +188,7 @@ class SearchResult:
             ),
         )
 
-    def price_each(
+    def each_level_cost(
         self,
         fixed: Mapping[str, int] | None = None,
         *,
@@ -196,7 +197,7 @@ class SearchResult:
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
     ) -> Iterator[LevelCost]:
-        """Yield prices as they are found, those next to the chosen transformation first; else as `prices`."""
+        """Yield level costs as they are found, those next to the chosen transformation first; else as `level_costs`."""
         self._refuse_private()
         names = self._prepared.encoding.names
         levels_fixed = self._levels_of(fixed or {})
@@ -207,7 +208,7 @@ class SearchResult:
         )
         with following(progress) as tracker:
             tracker.phase("pricing each choice")
-            choices = price_choices(
+            choices = lattice_costs(
                 self._choice.evaluator,
                 self._choice.found,
                 fixed=numbers,
@@ -238,7 +239,7 @@ class SearchResult:
         if not space.is_listable:
             raise PlanError(
                 f"{space.size:,} transformations are too many to evaluate: use `explore` for those around "
-                "one, or `prices` for the best with a column at a given level"
+                "one, or `level_costs` for the best with a column at a given level"
             )
         with following(progress) as tracker:
             tracker.phase("evaluating all transformations")

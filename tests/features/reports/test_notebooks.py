@@ -34,7 +34,7 @@ def test_results_are_tables(release: Release) -> None:
         (release.risk(), '<td style="text-align:left">uniques</td>'),
         (release.utility(), "Information left"),
         (release.search.nodes(), "suppressed"),
-        (release.search.prices(), "proven"),
+        (release.search.level_costs(), "proven"),
         (veil.risk.propose_roles(TABLE), "Proposed role"),
         (veil.risk.analyze(TABLE, ["age"]), "prosecutor"),
         (veil.risk.individual_risk(TABLE, ["age"]), "highest risk of a record"),

@@ -9,7 +9,7 @@ def test_prices_nodes_and_another_transformation(client, release, csv_file):
     expected = by_library(RECIPE, csv_file)
     found = client.result(client.post(f"/api/v1/releases/{release}/prices", json={"levels": {}}))["prices"]
     assert [(each["column"], each["level"], each["score"]) for each in found] == [
-        (each.column, each.level, each.score) for each in expected.search.prices()
+        (each.column, each.level, each.score) for each in expected.search.level_costs()
     ]
     cheap = min(
         (each for each in found if each["column"] == "age" and each["level"] == 1),

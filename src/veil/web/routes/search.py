@@ -90,7 +90,7 @@ def prices(node: NodeBody, entry: OfRelease, search: OfSearch, session: InSessio
 
     def work(task: Task) -> dict[str, list[dict[str, Any]]]:
         costs: list[dict[str, Any]] = []
-        prices = search.price_each(node.levels, progress=task.report_progress, cancel=task.is_stopped)
+        prices = search.each_level_cost(node.levels, progress=task.report_progress, cancel=task.is_stopped)
         while True:
             # One cost at a time, with a pause: other requests that need the lock do not wait for all costs.
             with entry.lock:

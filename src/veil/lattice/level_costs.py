@@ -21,7 +21,7 @@ from veil.lattice.space import Space
 from veil.quality.base import Evaluation
 
 
-class Priced(NamedTuple):
+class LevelChoice(NamedTuple):
     """The best node with an attribute at a level; None if no evaluated node there keeps all promises."""
 
     attribute: int
@@ -30,7 +30,7 @@ class Priced(NamedTuple):
     proven: bool
 
 
-def price_choices(
+def level_costs(
     evaluator: Evaluator,
     previous: BestNode,
     *,
@@ -38,7 +38,7 @@ def price_choices(
     seconds: float = math.inf,
     threads: int | None = None,
     cancelled: Callable[[], bool] = lambda: False,
-) -> Iterator[Priced]:
+) -> Iterator[LevelChoice]:
     """Yield the cost of every level of every attribute, with the levels of some attributes fixed for all.
 
     Choices next to the best node come first, as a baseline. Evaluations are added to the space of the
@@ -59,7 +59,7 @@ def price_choices(
     for number, (attribute, level) in enumerate(choices):
         minimum, maximum = _with(low, attribute, level), _with(high, attribute, level)
         if _is_decided(previous, minimum, maximum):
-            yield Priced(attribute, level, previous.best, True)
+            yield LevelChoice(attribute, level, previous.best, True)
             continue
         share = (end - time.perf_counter()) / (len(choices) - number)
         limits = Limits(share, cancelled=cancelled)
@@ -67,7 +67,7 @@ def price_choices(
             evaluator, minimum, maximum, limits=limits, threads=threads, explored=space, tables=tables
         )
         result = search.run(Auto())
-        yield Priced(attribute, level, result.best, result.proven)
+        yield LevelChoice(attribute, level, result.best, result.proven)
 
 
 class Everything(Strategy):

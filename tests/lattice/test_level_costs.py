@@ -10,8 +10,8 @@ from support.amount import tables
 from support.samples import model_of, names_of, sample_of
 from support.searching import best_of, every_node
 from veil.lattice.evaluator import Evaluator
+from veil.lattice.level_costs import level_costs
 from veil.lattice.optimal import Optimal
-from veil.lattice.prices import price_choices
 from veil.lattice.search import Search
 from veil.models import KAnonymity, TCloseness
 
@@ -35,7 +35,7 @@ def test_a_price_is_the_best_of_all_nodes_with_that_level(data):
         j = data.draw(st.integers(0, len(low) - 1))
         fixed[j] = data.draw(st.integers(low[j], high[j]))
 
-    prices = list(price_choices(evaluator, found, fixed=fixed, threads=1))
+    prices = list(level_costs(evaluator, found, fixed=fixed, threads=1))
 
     nodes = every_node(evaluator, low, high)
     asked = {

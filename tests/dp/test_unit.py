@@ -27,6 +27,7 @@ from veil.dp.unit import Unit
 from veil.questions import Session
 from veil.questions.mechanisms.totals import sum_reach
 from veil.tables.cells import Cells
+from veil.tables.rows import Weights
 
 Rows = tuple[tuple[str, int], ...]
 """Person and value."""
@@ -88,8 +89,8 @@ def test_everybody_takes_part_with_so_many_rows_and_their_own(rows: Any, most: i
 def test_combinations_are_drawn_as_the_records_that_they_stand_for(groups: Any, most: int, seed: int) -> None:
     people = Cells.of(pa.chunked_array([pa.array([name for name, _ in groups], pa.string())]))
     weights = np.array([often for _, often in groups], np.int64)
-    rows, drawn = Unit("id", most).draw(people, weights, Randomness.for_testing(seed))
-    assert drawn is not None
+    rows, records = Unit("id", most).draw(people, Weights(len(groups), weights), Randomness.for_testing(seed))
+    drawn = records.array
     assert (drawn <= weights[rows]).all()
     totals: Counter[str] = Counter()
     for row, often in zip(rows, drawn, strict=True):

@@ -34,7 +34,7 @@ from veil.plan.prepare import Prepared, encode, prepare
 from veil.quality import QualityModel
 from veil.tables import Source
 from veil.tables.cells import Cells
-from veil.tables.rows import Rows
+from veil.tables.rows import Rows, Weights
 
 
 class Drawable(Protocol):
@@ -165,7 +165,9 @@ def publish(
         model = replace(model, rows_per_person=model.rows_per_person or 1)
         protects = f" of people by {plan.person_column!r}, each with all rows"
         people = Cells.of(source.table[plan.person_column], source.format)
-        rows, _ = Unit(plan.person_column, model.rows_per_person or 1).draw(people, None, chance)
+        rows, _ = Unit(plan.person_column, model.rows_per_person or 1).draw(
+            people, Weights(source.table.num_rows), chance
+        )
         # The frame and the file have all rows: from here on, this is a separate table.
         source = replace(source, table=source.table.take(pa.array(rows)), is_cells=True)
         plan = replace(plan, person=None)

@@ -19,6 +19,7 @@ from veil.dp.unit import Unit
 from veil.errors import InputError, PlanError, Say, did_you_mean
 from veil.tables.cells import Cells
 from veil.tables.formats import Excel, Format
+from veil.tables.rows import Weights
 from veil.tables.source import Source
 from veil.tables.text import canonical_text
 
@@ -28,16 +29,16 @@ class Selected:
     """Some columns of all records, or of each combination of cells with the number of its records."""
 
     cells: Mapping[str, Cells]
-    rows: int
-    weights: NDArray[np.int64] | None = None
+    weights: Weights
 
-    def count(self, row_mask: NDArray[np.bool_]) -> int:
-        """Count the records of some rows."""
-        return int(row_mask.sum() if self.weights is None else self.weights[row_mask].sum())
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.weights.rows
 
-    def take(self, rows: NDArray[np.int64], weights: NDArray[np.int64] | None) -> Selected:
+    def take(self, rows: NDArray[np.int64], weights: Weights) -> Selected:
         """Return some rows."""
-        return Selected({name: each.take(rows) for name, each in self.cells.items()}, rows.size, weights)
+        return Selected({name: each.take(rows) for name, each in self.cells.items()}, weights)
 
 
 @runtime_checkable
@@ -73,7 +74,7 @@ class MemorySource:
                 column = self.table[name]
                 canonical_text(pa.nulls(0, column.type), column=name)  # refuses types that have no text form
                 self._cells[name] = Cells.of(column, self.format)
-        return Selected({name: self._cells[name] for name in names}, self.table.num_rows)
+        return Selected({name: self._cells[name] for name in names}, Weights(self.table.num_rows))
 
 
 class TruncatedOwners:
@@ -85,7 +86,7 @@ class TruncatedOwners:
 
     def __init__(self, source: QuestionSource, unit: Unit, randomness: Randomness) -> None:
         self._source, self._unit, self._randomness = source, unit, randomness
-        self._draws: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64] | None]] = {}
+        self._draws: dict[tuple[str, ...], tuple[NDArray[np.int64], Weights]] = {}
 
     def select(self, names: Sequence[str]) -> Selected:
         """Return some columns of the records that take part."""
@@ -93,7 +94,7 @@ class TruncatedOwners:
         if person is None:
             return self._source.select(names)
         selected = self._source.select(list(dict.fromkeys([*names, person])))
-        columns = () if selected.weights is None else tuple(names)
+        columns = () if selected.weights.are_one else tuple(names)
         if columns not in self._draws:
             self._draws[columns] = self._unit.draw(selected.cells[person], selected.weights, self._randomness)
         return selected.take(*self._draws[columns])

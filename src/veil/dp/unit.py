@@ -26,6 +26,7 @@ from veil.base.randomness import Randomness
 from veil.errors import NOTHING, ParameterError, Say
 from veil.plan.plan import ASK
 from veil.tables.cells import Cells
+from veil.tables.rows import Weights
 from veil.tables.spelling import fold_texts, read_person
 
 
@@ -93,12 +94,12 @@ class Unit:
         return pc.if_else(pc.equal(folded, ""), folded, texts)
 
     def draw(
-        self, people: Cells, weights: NDArray[np.int64] | None, randomness: Randomness
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        """Draw the rows that take part; with weights, also the number of records of each.
+        self, people: Cells, weights: Weights, randomness: Randomness
+    ) -> tuple[NDArray[np.int64], Weights]:
+        """Draw the rows that take part, with the number of records of each that do.
 
         >>> people = Cells.of(pa.chunked_array([["A17", "a17 ", "b", None]]))
-        >>> rows, _ = Unit("patient").draw(people, None, Randomness())
+        >>> rows, _ = Unit("patient").draw(people, Weights(4), Randomness())
         >>> rows.size, 2 in rows, 3 in rows
         (2, True, False)
         """
@@ -106,14 +107,11 @@ class Unit:
         numbers = {text: number for number, text in enumerate(dict.fromkeys(filter(None, identities)))}
         owner_codes = np.array([numbers.get(text, -1) for text in identities], np.int32)[people.codes]
         rows = np.flatnonzero(owner_codes >= 0)
-        if weights is None:
-            return rows[draw_rows_of_people(owner_codes[rows], self.rows, randomness)], None
-        records = np.repeat(rows, weights[rows])
-        counts = np.bincount(
-            records[draw_rows_of_people(owner_codes[records], self.rows, randomness)], minlength=weights.size
-        )
+        records = np.repeat(rows, weights.array[rows])
+        drawn_records = records[draw_rows_of_people(owner_codes[records], self.rows, randomness)]
+        counts = np.bincount(drawn_records, minlength=weights.rows)
         rows = np.flatnonzero(counts)
-        return rows, counts[rows]
+        return rows, Weights(rows.size, counts[rows])
 
 
 def draw_rows_of_people(people: NDArray[np.int32], most: int, randomness: Randomness) -> NDArray[np.int64]:

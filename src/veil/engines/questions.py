@@ -22,6 +22,7 @@ from veil.engines.scan.files import Files, files_of, format_of_files
 from veil.errors import InputError
 from veil.tables.cells import Cells
 from veil.tables.formats import Csv, Format
+from veil.tables.rows import Weights
 from veil.tables.source import Source, read_cells
 
 
@@ -44,9 +45,8 @@ class EngineQuestionSource:
         columns = tuple(names) or (self.names[0],)
         if columns not in self._counts:
             source = condensed_source(self._relation.cell_by_cell(), columns, may_be_empty=True)
-            assert source.weights is not None
             cells = {name: Cells.of(source.table[name]) for name in columns}
-            self._counts[columns] = Selected(cells, source.table.num_rows, source.weights)
+            self._counts[columns] = Selected(cells, Weights(source.table.num_rows, source.weights))
         return self._counts[columns]
 
 

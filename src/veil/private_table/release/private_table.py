@@ -22,6 +22,7 @@ from veil.plan.plan import ASK
 from veil.private_table.mechanisms.columns import Column, Domain, Numbers, read_columns
 from veil.private_table.mechanisms.table_mechanism import Neighbourhood, TableMechanism
 from veil.private_table.release.result import PrivateTable
+from veil.tables.rows import Weights
 
 
 @own_keywords
@@ -144,10 +145,8 @@ _SEEDED = "A seed was given, for tests: whoever knows it can take the noise away
 def _rows_of(source: QuestionSource, names: Sequence[str], unit: Unit, randomness: Randomness) -> Selected:
     """Return the rows that take part; combinations of cells from an engine are repeated by their weights."""
     selected = TruncatedOwners(source, unit, randomness).select(names)
-    rows = np.arange(selected.rows)
-    if selected.weights is not None:
-        rows = np.repeat(rows, selected.weights)
-    return Selected({name: selected.cells[name].take(rows) for name in names}, rows.size)
+    rows = np.repeat(np.arange(selected.rows), selected.weights.array)
+    return Selected({name: selected.cells[name].take(rows) for name in names}, Weights(rows.size))
 
 
 def _describe_column(column: Column, missing: Mapping[str, Any]) -> str:

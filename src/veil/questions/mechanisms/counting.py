@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from veil.base.randomness import Randomness
 from veil.dp.declared import Declared
 from veil.dp.noisy_vector import noise_for
@@ -30,7 +28,7 @@ def count(
     """Ask for the number of records that fulfil a condition; `reach` is the sensitivity to hide."""
 
     def truth(selected: Selected, mask: RowMask) -> int:
-        return selected.count(mask)
+        return selected.weights.sum_of(mask)
 
     if isinstance(noise, Prior):
         method = by_refinement(truth, noise, loss, "statistical")
@@ -64,8 +62,7 @@ def histogram(
     def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
         cell = declared.cell_of(selected, names)
         mask = mask & (cell >= 0)
-        weights = None if selected.weights is None else selected.weights[mask]
-        counts = np.bincount(cell[mask], weights, len(cells))
+        counts = selected.weights.take(mask).count_by(cell[mask], len(cells))
         pairs = zip(counts, distribution.draw(randomness), strict=True)
         value = dict(zip(cells, (int(n) + noise for n, noise in pairs), strict=True))
 

@@ -23,7 +23,7 @@ from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import Selected
 from veil.errors import ParameterError
 from veil.questions.mechanisms.answers import chance_in_words
-from veil.questions.mechanisms.question import Question, RowMask, weights_of
+from veil.questions.mechanisms.question import Question, RowMask
 
 _CANDIDATES = 2**10
 """Default number of intervals between the equally spaced answers."""
@@ -57,7 +57,7 @@ def quantiles(
     def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
         steps, counted_mask = bounded.read(selected.cells[column])
         mask = mask & counted_mask
-        values, weights = steps[mask] - bounded.lowest, weights_of(selected, mask)
+        values, weights = steps[mask] - bounded.lowest, selected.weights.take(mask).array
         if len(values) > distance:  # many rows, of fewer values
             times = np.bincount(values, weights)
             values = np.flatnonzero(times)

@@ -24,6 +24,7 @@ from veil.models.subset import Where
 from veil.questions.mechanisms.answers import HalfWidths, chance_in_words
 from veil.questions.mechanisms.condition import Condition
 from veil.tables.cells import Cells
+from veil.tables.rows import Weights
 
 Noise = str | Prior
 """The name of a noise, or a prior over the answers."""
@@ -92,7 +93,7 @@ class Question:
         if self.where is not None:
             Where(self.where)
             nothing = Cells((), (), np.empty(0, np.int64))
-            self.choose(Selected(dict.fromkeys(self.reads, nothing), 0))
+            self.choose(Selected(dict.fromkeys(self.reads, nothing), Weights(0)))
 
     def choose(self, selected: Selected) -> RowMask:
         """Return a mask of the rows that fulfil the condition. Undecided rows are left out."""
@@ -133,10 +134,3 @@ def by_refinement(truth: Truth, prior: Prior, loss: PrivacyLoss, about: About) -
         return f"with a probability of {chance:.4g} the answer is among the nearest {near:.2%} of what was expected"
 
     return "refinement of a prior", respond, accuracy
-
-
-def weights_of(selected: Selected, mask: RowMask) -> NDArray[np.int64]:
-    """Return the number of records of each row of a mask."""
-    if selected.weights is None:
-        return np.ones(int(mask.sum()), np.int64)
-    return selected.weights[mask]

@@ -30,7 +30,6 @@ from veil.questions.mechanisms.question import (
     Question,
     RowMask,
     by_refinement,
-    weights_of,
     with_noise,
 )
 
@@ -97,7 +96,7 @@ def _total(bounded: Bounded, selected: Selected, mask: RowMask) -> tuple[int, in
     """Return the exact sum in steps, and the number of records."""
     steps, counted_mask = bounded.read(selected.cells[bounded.name])
     mask = mask & counted_mask
-    weights = weights_of(selected, mask)
+    weights = selected.weights.take(mask).array
     return int(np.dot(steps[mask], weights)), int(weights.sum())
 
 

@@ -108,8 +108,8 @@ class Unit:
         owner_codes = np.array([numbers.get(text, -1) for text in identities], np.int32)[people.codes]
         rows = np.flatnonzero(owner_codes >= 0)
         records = np.repeat(rows, weights.array[rows])
-        drawn_records = records[draw_rows_of_people(owner_codes[records], self.rows, randomness)]
-        counts = np.bincount(drawn_records, minlength=weights.rows)
+        sample = records[draw_rows_of_people(owner_codes[records], self.rows, randomness)]
+        counts = np.bincount(sample, minlength=weights.rows)
         rows = np.flatnonzero(counts)
         return rows, Weights(rows.size, counts[rows])
 

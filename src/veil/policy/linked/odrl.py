@@ -47,7 +47,7 @@ _RELEASING = (
 )
 """Actions that include the release of a table."""
 _NAMING = ("eq", "isA", "isAnyOf", "isPartOf")
-_LISTED = {
+_LIMIT_OF = {
     **dict.fromkeys(("purpose", "Purpose", "hasPurpose"), "purposes"),
     **dict.fromkeys(("recipient", "Recipient", "hasRecipient"), "recipients"),
     **dict.fromkeys(("hasPersonalData", "PersonalData", "hasData"), "data"),
@@ -311,7 +311,7 @@ class _Document:
         left, operator, right = self._parts(constraint)
         names = [_as_name(each) for each in right]
         is_naming = operator in _NAMING and bool(right)  # of nothing, it would be no limit
-        field = _LISTED.get(str(left))
+        field = _LIMIT_OF.get(str(left))
         if field is not None and is_naming and not getattr(limits, field):
             setattr(limits, field, names)
         elif left in ("LegalBasis", "hasLegalBasis") and is_naming:

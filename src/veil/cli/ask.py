@@ -26,8 +26,8 @@ def ask(options: Ask) -> None:
     """Ask, and show the answers with their intervals and the remaining budget."""
     fields, common = fields_of(options, Questions), fields_of(options, QuestionSpec)
     questions, destination = _questions(options, common), Destination.of(options)
-    given = [*questions, *fields, *common, *person_of(options)]
-    place, table_format, recipe = table_and_recipe(options, "ask", given, "the questions are")
+    all_fields = [*questions, *fields, *common, *person_of(options)]
+    place, table_format, recipe = table_and_recipe(options, "ask", all_fields, "the questions are")
     if recipe is not None:
         accountant = open_budget(place, options.budget or recipe.path("budget"))
     elif not questions:

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 def table_and_recipe(
-    options: Budgeted, command: str, given: Collection[Any], what: str
+    options: Budgeted, command: str, fields: Collection[Any], what: str
 ) -> tuple[Place, Format | None, Recipe | None]:
     """Return the table, its format, and the recipe; None if options say what to do.
 
-    `what` a recipe holds cannot be `given` as options, too.
+    `what` a recipe holds cannot be options, too: they may give no `fields`.
     """
     format, recipe = grammar.format(options.format), None
     if is_url(options.source) or not files.is_recipe(Path(options.source)):
         place = place_of(options.source)
-    elif given:
+    elif fields:
         raise PlanError(f"{what} in the recipe: change {options.source} instead of giving options")
     else:
         recipe = files.read_recipe(Path(options.source), command)

@@ -83,13 +83,13 @@ def _sections(table: PrivateTable) -> list[Section]:
         ("left of the budget", table.budget or "no budget was given"),
         ("rows", f"{table.records:,}"),
     )
-    declared = "Bounds and domains were given by whoever made the table, and have to be public knowledge."
+    about = "Bounds and domains were given by whoever made the table, and have to be public knowledge."
     columns = TableBlock(("column", "declared"), tuple(table.declared.items()))
     why = "Why it holds" if table.is_private else "Why it does not hold"
     notes = tuple(map(Paragraph, table.notes or ("Nothing to add.",)))
     return [
         Section("summary", "Summary", (verdict, TableBlock(("", ""), rows))),
-        Section("declared", "What was known without the data", (Paragraph(declared), columns)),
+        Section("declared", "What was known without the data", (Paragraph(about), columns)),
         Section("proof", why, (Paragraph(table.proof),)),
         Section("notes", "Before you use it", notes),
     ]

@@ -47,6 +47,12 @@ _RELEASING = (
 )
 """Actions that include the release of a table."""
 _NAMING = ("eq", "isA", "isAnyOf", "isPartOf")
+_LIMIT_OF = {
+    **dict.fromkeys(("purpose", "Purpose", "hasPurpose"), "purposes"),
+    **dict.fromkeys(("recipient", "Recipient", "hasRecipient"), "recipients"),
+    **dict.fromkeys(("hasPersonalData", "PersonalData", "hasData"), "data"),
+}
+"""What constraints list by naming it, and the field of the limits."""
 _HARMLESS = (
     *("odrl:profile", "odrl:uid", "odrl:assigner", "odrl:dataType", "odrl:unit", "odrl:relation"),
     "odrl:conflict",
@@ -304,19 +310,11 @@ class _Document:
     def _limit(self, constraint: Term, limits: _Limits, path: str) -> None:
         left, operator, right = self._parts(constraint)
         names = [_as_name(each) for each in right]
-        if left in ("purpose", "Purpose", "hasPurpose") and operator in _NAMING and not limits.purposes:
-            limits.purposes = names
-        elif (
-            left in ("recipient", "hasRecipient", "Recipient")
-            and operator in _NAMING
-            and limits.recipients is None
-        ):
-            limits.recipients = names
-        elif (
-            left in ("hasPersonalData", "PersonalData", "hasData") and operator in _NAMING and not limits.data
-        ):
-            limits.data = names
-        elif left in ("LegalBasis", "hasLegalBasis") and operator in _NAMING:
+        is_naming = operator in _NAMING and bool(right)  # of nothing, it would be no limit
+        field = _LIMIT_OF.get(str(left))
+        if field is not None and is_naming and not getattr(limits, field):
+            setattr(limits, field, names)
+        elif left in ("LegalBasis", "hasLegalBasis") and is_naming:
             limits.bases += [
                 basis for each in names if (basis := self.reading.legal_basis(each, path)) is not None
             ]

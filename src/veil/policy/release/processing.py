@@ -6,7 +6,7 @@ It states who gets which columns, for what purpose, under which guarantees, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -46,13 +46,8 @@ def processing_record(
         raise OutputError(
             f"{path}: a record of processing ends in {' or '.join(PROCESSING_RECORDS)}, not in {path.suffix!r}. Choose another name"
         )
-    tree = _statement(
-        release.outcome,
-        purpose=purpose,
-        recipient=recipient,
-        controller=controller,
-        legal_basis=legal_basis if isinstance(legal_basis, str) else tuple(legal_basis),
-    )
+    bases = [_basis(each) for each in ([legal_basis] if isinstance(legal_basis, str) else legal_basis)]
+    tree = _statement(release.outcome, purpose, recipient, controller, bases)
     text = (
         json.dumps(tree, indent=2, ensure_ascii=False) + "\n" if path.suffix == ".jsonld" else to_turtle(tree)
     )
@@ -62,13 +57,7 @@ def processing_record(
 
 
 def _statement(
-    outcome: Outcome,
-    *,
-    purpose: str | None = None,
-    recipient: str | None = None,
-    controller: str | None = None,
-    legal_basis: str | Sequence[str] = (),
-    on: date | None = None,
+    outcome: Outcome, purpose: str | None, recipient: str | None, controller: str | None, bases: list[str]
 ) -> dict[str, Any]:
     """Return the statement as a tree of JSON-LD; the defaults come from the policies."""
     account = outcome.trace(Account)
@@ -78,10 +67,9 @@ def _statement(
         raise ParameterError(
             "a record of processing needs `purpose` and `recipient`, because there are no policies that state them"
         )
-    bases = [_basis(each) for each in ([legal_basis] if isinstance(legal_basis, str) else legal_basis)]
     if not bases and account is not None:
         bases = sorted({_BASES.get(each, "LegalBasis") for each in account.legal_bases})
-    on = on or (date.today() if account is None else account.on)
+    on = date.today() if account is None else account.on
     used = ("dpv", "dct", "xsd")
     tree: dict[str, Any] = {
         "@context": {prefix: PREFIXES[prefix] for prefix in used},
@@ -126,14 +114,10 @@ def _column(name: str, outcome: Outcome) -> dict[str, Any]:
 
 def _measures(outcome: Outcome) -> list[dict[str, Any]]:
     measures = [_measure(each) for each in outcome.models] or [{"@id": "dpv:Deidentification"}]
-    if outcome.secret or any(role == "pseudonym" for role in _roles(outcome)):
+    account = outcome.trace(Account)
+    if outcome.secret or (account is not None and "pseudonym" in account.columns.values()):
         measures.append({"@id": "dpv:Pseudonymisation"})
     return measures
-
-
-def _roles(outcome: Outcome) -> list[str]:
-    account = outcome.trace(Account)
-    return [] if account is None else list(account.columns.values())
 
 
 def _measure(model: PrivacyModel) -> dict[str, Any]:

@@ -6,7 +6,10 @@ and recipients: `∃hasData.Location ⊓ ∃hasStorage.(∃hasLocation.EU ⊓ �
 
 from __future__ import annotations
 
+import itertools
+import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, Union
 
 
@@ -74,40 +77,12 @@ class Ontology:
         return frozenset(classes)
 
 
-_PURPOSES = (
-    *("Account", "Admin", "AnyContact", "Arts", "AuxPurpose", "Browsing", "Charity", "Communicate", "Custom"),
-)
-_PROCESSING = ("Aggregate", "Anonymize", "Collect", "Copy", "Derive", "Move", "Query", "Transfer")
-_DURATIONS = ("BusinessPractices", "Indefinitely", "LegalRequirement", "StatedPurpose")
-_RECIPIENTS = ("Delivery", "OtherRecipient", "Ours", "Public", "Same", "Unrelated")
-_DATA = (
-    *("Activity", "Anonymized", "AudiovisualActivity", "Computer", "Content", "Demographic", "Derived"),
-    *("Financial", "Government", "Health", "Interactive", "Judicial", "Location", "Navigation", "Online"),
-    *("OnlineActivity", "Physical", "PhysicalActivity", "Political", "Preference", "Profile", "Purchase"),
-    *("Social", "State", "Statistical", "TelecomActivity", "UniqueId"),
-)
+_NAMES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_BELOW: dict[str, list[str]] = {name: below.split() for name, below in _NAMES["below"].items()}
 
 VOCABULARY = Ontology(
-    above={
-        **{each: frozenset({"AnyData"}) for each in _DATA},
-        **{each: frozenset({"AnyPurpose"}) for each in _PURPOSES},
-        **{each: frozenset({"AnyProcessing"}) for each in _PROCESSING},
-        **{each: frozenset({"AnyDuration"}) for each in _DURATIONS},
-        **{each: frozenset({"AnyRecipient"}) for each in _RECIPIENTS},
-        "Analyze": frozenset({"Derive"}),
-        "EU": frozenset({"EULike"}),
-        "EULike": frozenset({"AnyLocation"}),
-        "ThirdCountries": frozenset({"AnyLocation"}),
-    },
-    disjoint=frozenset(frozenset({one, other}) for one in _DURATIONS for other in _DURATIONS if one < other),
-    ranges={
-        "hasData": "AnyData",
-        "hasPurpose": "AnyPurpose",
-        "hasProcessing": "AnyProcessing",
-        "hasRecipient": "AnyRecipient",
-        "hasStorage": "AnyStorage",
-        "hasLocation": "AnyLocation",
-        "hasDuration": "AnyDuration",
-    },
+    above={each: frozenset({name}) for name, below in _BELOW.items() for each in below},
+    disjoint=frozenset(map(frozenset, itertools.combinations(_BELOW["AnyDuration"], 2))),
+    ranges=_NAMES["ranges"],
 )
 """The names of SPECIAL's vocabularies, as far as policies need them."""

@@ -25,7 +25,7 @@ from veil.models.presence import sizes_in_population
 from veil.models.subset import SubsetField
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.quality.cover import Lookup, fields, place, sum_of_fixed
+from veil.quality.cover import CoverLookup, fields, place, sum_of_fixed
 from veil.quality.payout import AdversaryGain, Benefit, Cost, PayoutMeasure, PublisherLoss, PublisherPayout
 from veil.tables import canonical_text
 from veil.tables.columns import encode_values
@@ -330,7 +330,7 @@ def _reject_unprofitable(
     counts: Integers,
     sizes: Integers,
     levels: Integers,
-    cover: Lookup,
+    cover: CoverLookup,
     benefit: float,
     harm: float,
     attacked: int,

@@ -16,7 +16,7 @@ from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
-from veil.quality.cover import Cover, Lookup, domain_rows, fields, place
+from veil.quality.cover import Cover, CoverLookup, domain_rows, fields, place
 from veil.quality.summing import sum_in_any_order
 
 EXACT = 2.0**53
@@ -105,7 +105,7 @@ class _Ambiguity(Measure):
 
 @kernel
 def _charges(
-    keys: kernels.Words, counts: Integers, rejected: Marks, levels: Integers, cover: Lookup
+    keys: kernels.Words, counts: Integers, rejected: Marks, levels: Integers, cover: CoverLookup
 ) -> Floats:
     """Return the charge of each kept class."""
     varying, fixed = fields(levels, cover)

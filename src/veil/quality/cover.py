@@ -16,7 +16,7 @@ from veil.hierarchies.hierarchy import Hierarchy
 Fields = tuple[Integers, Integers]
 
 
-class Lookup(NamedTuple):
+class CoverLookup(NamedTuple):
     """The arrays of a cover, for kernels: `layout` is that of the encoding."""
 
     layout: Integers
@@ -39,9 +39,9 @@ class Cover:
         self.uniform = np.ones(encoding.cardinalities.shape, np.bool_)
 
     @property
-    def lookup(self) -> Lookup:
+    def lookup(self) -> CoverLookup:
         """The arrays of this cover."""
-        return Lookup(self.layout, self.starts, self.uniform, self.numbers)
+        return CoverLookup(self.layout, self.starts, self.uniform, self.numbers)
 
     def set(self, attribute: int, level: int, numbers: Floats) -> None:
         """Set the numbers of all values of one attribute on one level."""
@@ -66,7 +66,7 @@ def domain_rows(hierarchy: Hierarchy) -> tuple[Floats, ...]:
 
 
 @kernel
-def fields(levels: Integers, cover: Lookup) -> Fields:
+def fields(levels: Integers, cover: CoverLookup) -> Fields:
     """Return the attributes to look up, as (word, shift, mask, start), and the places of all others."""
     starts = cover.starts
     attributes = levels.size
@@ -86,7 +86,7 @@ def fields(levels: Integers, cover: Lookup) -> Fields:
 
 
 @kernel
-def sum_of_fixed(fixed: Integers, cover: Lookup) -> float:
+def sum_of_fixed(fixed: Integers, cover: CoverLookup) -> float:
     """Return the sum of the numbers that are the same in all classes."""
     total = 0.0
     for f in range(fixed.size):

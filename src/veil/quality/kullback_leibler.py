@@ -17,7 +17,7 @@ from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import PlanError
 from veil.quality.base import Measure, Node, QualityModel, Score
-from veil.quality.cover import Cover, Lookup, domain_rows, fields, place, sum_of_fixed
+from veil.quality.cover import Cover, CoverLookup, domain_rows, fields, place, sum_of_fixed
 from veil.quality.summing import sum_in_any_order
 
 
@@ -101,7 +101,7 @@ def _terms(
     rejected: Marks,
     records: int,
     levels: Integers,
-    cover: Lookup,
+    cover: CoverLookup,
 ) -> tuple[Floats, int]:
     """Return squares times log2 of the guessed frequency of kept classes, and the squares of the others."""
     varying, fixed = fields(levels, cover)

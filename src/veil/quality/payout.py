@@ -19,7 +19,7 @@ from veil.classes.table import ClassTable
 from veil.quality.additive import Additive
 from veil.quality.aggregate import comparable
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
-from veil.quality.cover import Cover, Lookup, fields, place, sum_of_fixed
+from veil.quality.cover import Cover, CoverLookup, fields, place, sum_of_fixed
 from veil.quality.factors import Factor, factors
 from veil.quality.summing import sum_in_any_order
 
@@ -206,7 +206,7 @@ def _costs(
     sizes: Integers,
     rejected: Marks,
     levels: Integers,
-    cover: Lookup,
+    cover: CoverLookup,
     further: Floats,
     g: float,
     benefit: float,

@@ -21,7 +21,7 @@ from veil.classes.table import Histogram, keep, roll_up
 from veil.models.closeness import criteria as closeness_criteria
 from veil.models.closeness.bound import foresee_cells, foresee_groups
 from veil.models.closeness.criteria import ByGroups
-from veil.models.closeness.kernels import Task
+from veil.models.closeness.kernels import ClosenessTask
 from veil.models.closeness.model import TCloseness
 
 
@@ -163,7 +163,7 @@ def test_a_million_parts_add_up_to_no_more_than_they_are():
     part_sizes = np.array([*[1] * alone, 2, 2, 1, sizes[1]])
     owners = np.array([0] * last + [1], np.int32)
     bad, left = np.zeros(2, np.uint8), sizes.copy()
-    task = Task(sizes, bad.copy(), bad, criterion.records, criterion.limits)
+    task = ClosenessTask(sizes, bad.copy(), bad, criterion.records, criterion.limits)
     bounds = (*criterion.bounds[:2], 1)
     foresee_cells(task, bounds, criterion.details, (parts, part_sizes, owners), left)
     assert bad[0]

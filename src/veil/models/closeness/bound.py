@@ -24,9 +24,9 @@ from veil.base.arrays import Codes, Integers
 from veil.base.compiled import kernel
 from veil.classes.kernels import Entries
 from veil.models.closeness.kernels import (
+    ClosenessTask,
     Groups,
     Line,
-    Task,
     fewer,
     judge_groups,
     judge_ordered,
@@ -50,7 +50,7 @@ PAD = 1e-12
 
 @kernel
 def foresee_groups(
-    entries: Entries, task: Task, bounds: Bounds, groups: Groups, parts: Parts, left: Integers
+    entries: Entries, task: ClosenessTask, bounds: Bounds, groups: Groups, parts: Parts, left: Integers
 ) -> None:
     """Do as `judge_groups`, and lower `left` to the records that can be kept of bad classes."""
     slots, state, met = judge_groups(entries, task, True, groups)
@@ -60,7 +60,7 @@ def foresee_groups(
 
 
 @kernel
-def foresee_cells(task: Task, bounds: Bounds, groups: Groups, parts: Parts, left: Integers) -> None:
+def foresee_cells(task: ClosenessTask, bounds: Bounds, groups: Groups, parts: Parts, left: Integers) -> None:
     """Do as `foresee_groups`, with a cell for each group and class: faster, if there are few."""
     (starts, classes, counts), part_sizes, owners = parts
     _, parents, masses, weights = groups
@@ -129,7 +129,7 @@ def _choose(
 
 @kernel
 def foresee_ordered(
-    entries: Entries, task: Task, bounds: Bounds, line: Line, parts: Parts, left: Integers
+    entries: Entries, task: ClosenessTask, bounds: Bounds, line: Line, parts: Parts, left: Integers
 ) -> None:
     """Do as `judge_ordered`, and lower `left` to the records that can be kept of bad classes."""
     slots, state, potentials = judge_ordered(entries, task, True, line)
@@ -140,7 +140,7 @@ def foresee_ordered(
 @kernel
 def _keep_of_entries(
     entries: Entries,
-    task: Task,
+    task: ClosenessTask,
     slots: Codes,
     state: Integers,
     potentials: Codes,
@@ -166,7 +166,7 @@ def _keep_of_entries(
 
 @kernel
 def keep_parts(
-    task: Task,
+    task: ClosenessTask,
     slots: Codes,
     totals: Integers,
     costs: Integers,

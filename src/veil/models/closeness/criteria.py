@@ -26,7 +26,7 @@ from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.models.closeness.bound import PAD, Bounds, Parts, foresee_cells, foresee_groups, foresee_ordered
 from veil.models.closeness.kernels import (
-    Task,
+    ClosenessTask,
     judge_groups,
     judge_ordered,
     mark_exhausted,
@@ -109,9 +109,9 @@ class Criterion:
         """T times the scale, the amount by which gains are raised, and the least size of an acceptable class."""
         return self.allowance, PAD * (self.scale + self.records), self.smallest
 
-    def task(self, table: ClassTable, aside: Marks, bad: Marks) -> Task:
+    def task(self, table: ClassTable, aside: Marks, bad: Marks) -> ClosenessTask:
         """Return what kernels need to judge the classes of a node."""
-        return Task(table.count, aside, bad, self.records, self.limits)
+        return ClosenessTask(table.count, aside, bad, self.records, self.limits)
 
     def _set_aside(self, table: ClassTable, decided: Marks, bad: Marks) -> Marks:
         """Mark the classes that the kernel skips: decided ones, and, decided here, those beyond 64 bits."""

@@ -33,7 +33,7 @@ Met = tuple[Codes, Integers, Integers]
 """For each level and place: a class with records in a group, how many; and the end of each group's places."""
 
 
-class Task(NamedTuple):
+class ClosenessTask(NamedTuple):
     """The classes of a node to judge: their sizes, which to set aside, marks for bad ones; and what to judge by."""
 
     sizes: Integers
@@ -65,7 +65,9 @@ def reject_judged(exhausted: Marks, bad: Marks, rejected: Marks) -> tuple[Marks,
 
 
 @kernel
-def judge_groups(entries: Entries, task: Task, foresee: bool, groups: Groups) -> tuple[Codes, Integers, Met]:
+def judge_groups(
+    entries: Entries, task: ClosenessTask, foresee: bool, groups: Groups
+) -> tuple[Codes, Integers, Met]:
     """Mark bad classes by the weighted sum of their excesses over groups of values.
 
     On level l, `masses[l, g]` of the `records` have a value in group g = `parents[l, value]`, and groups
@@ -189,7 +191,7 @@ def fewer(sizes: Integers, totals: Integers, costs: Integers, whole: float, allo
 
 
 @kernel
-def mark_bad(task: Task, slots: Codes, totals: Integers) -> bool:
+def mark_bad(task: ClosenessTask, slots: Codes, totals: Integers) -> bool:
     """Mark the classes whose sum is too large, and remove the other slots. Return whether any is bad."""
     none = totals.size - 1
     any_bad = False
@@ -204,7 +206,9 @@ def mark_bad(task: Task, slots: Codes, totals: Integers) -> bool:
 
 
 @kernel
-def judge_ordered(entries: Entries, task: Task, foresee: bool, line: Line) -> tuple[Codes, Integers, Codes]:
+def judge_ordered(
+    entries: Entries, task: ClosenessTask, foresee: bool, line: Line
+) -> tuple[Codes, Integers, Codes]:
     """Mark bad classes by the sum, over all values, of the difference of cumulated counts.
 
     `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A
@@ -253,7 +257,7 @@ def judge_ordered(entries: Entries, task: Task, foresee: bool, line: Line) -> tu
 
 
 @kernel
-def set_aside_acceptable(entries: Entries, task: Task, block: int, least: int, line: Line) -> None:
+def set_aside_acceptable(entries: Entries, task: ClosenessTask, block: int, least: int, line: Line) -> None:
     """Set aside classes of at least `least` records that are acceptable even with all values blurred.
 
     In a block of values, the cumulated count f of a class is only known to be between those before and after

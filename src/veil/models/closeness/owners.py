@@ -16,7 +16,7 @@ from veil.classes.kernels import Entries
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.table import ClassTable
 from veil.models.closeness.criteria import Criterion, Ordered
-from veil.models.closeness.kernels import Task, limit_of
+from veil.models.closeness.kernels import ClosenessTask, limit_of
 
 
 class OrderedOfPeople(Ordered):
@@ -33,7 +33,7 @@ class OrderedOfPeople(Ordered):
 
 
 @kernel
-def judge_between(lowest: Entries, highest: Entries, task: Task, cumulated: Integers) -> None:
+def judge_between(lowest: Entries, highest: Entries, task: ClosenessTask, cumulated: Integers) -> None:
     """Mark bad classes, cumulating from value to value the people who surely, or maybe, are up to there."""
     sizes, aside, records = task.sizes, task.aside, task.records
     maybe, surely = np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.int64)

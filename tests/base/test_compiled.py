@@ -98,3 +98,18 @@ def test_damaged_code_on_disk_is_compiled_again(tmp_path: Path, ending: str) -> 
         content[place] ^= 0xFF
     file.write_bytes(content)
     assert [run(), run()] == ["42 True", "42 False"]
+
+
+@pytest.mark.slow
+def test_code_for_a_type_that_another_version_has_not_is_compiled_again(tmp_path: Path) -> None:
+    source = (
+        "from typing import NamedTuple\nfrom veil.base.compiled import kernel\n\n"
+        "class {name}(NamedTuple):\n    number: int\n\n@kernel\ndef double(given):\n    return 2 * given.number\n"
+    )
+    code = "import doubling\nprint(doubling.double(doubling.{name}(21)))"
+    for name in ("First", "Other"):
+        (tmp_path / "doubling.py").write_text(source.format(name=name))
+        environment = {"PYTHONPATH": f"{SOURCES}:{tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        running = python("-c", code.format(name=name), env={**os.environ, **environment})
+        out, err = running.communicate(timeout=300)
+        assert (running.returncode, out.strip()) == (0, "42"), err

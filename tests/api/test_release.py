@@ -367,7 +367,7 @@ def test_the_explored_part_can_be_expanded() -> None:
     release = anonymize(pa.table(PATIENTS), strategy="data_fly")
     assert not release.search.proven_optimal
     unseen = next(record.levels for record in release.search.explored if record.state == "unseen")
-    around = release.search.explore(unseen)
+    around = release.search.neighbours(unseen)
     assert around[0].levels == unseen
     assert all(record.evaluated for record in around)
     distances = [sum(abs(a - b) for a, b in zip(unseen, record.levels, strict=True)) for record in around]
@@ -377,7 +377,7 @@ def test_the_explored_part_can_be_expanded() -> None:
         zip(release.transformation, unseen, strict=True)
     )
     with refused(PlanError, "not a node"):
-        release.search.explore((99, 0))
+        release.search.neighbours((99, 0))
 
 
 @pytest.mark.parametrize(

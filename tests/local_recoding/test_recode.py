@@ -179,7 +179,7 @@ def drawn_release(
     some = [
         node.levels
         for levels in oracle.nodes((0,) * problem.width, problem.heights)
-        for node in release.search.explore(levels)[:1]
+        for node in release.search.neighbours(levels)[:1]
         if node.state == "anonymous" and node.suppressed
     ]
     assume(some)

@@ -276,7 +276,7 @@ class SearchResult:
             )
         return levels
 
-    def explore(self, node: Mapping[str, int] | Sequence[int]) -> list[NodeRecord]:
+    def neighbours(self, node: Mapping[str, int] | Sequence[int]) -> list[NodeRecord]:
         """Evaluate a node and its direct neighbours, and add them to `explored`.
 
         The list begins with the node itself; more specific neighbours follow, then more general ones.

@@ -12,12 +12,12 @@ def test_a_record_is_answered_from_a_prior() -> None:
     session = open_session(person="id", rows_per_person=1, randomness=Randomness.for_testing(3))
     answer = session.record(2, "sex", epsilon=20)
     assert answer.value == "m"
-    assert str(answer.spent) == "epsilon = 20"
+    assert str(answer.loss) == "epsilon = 20"
     assert abs(session.record("2.0", "age", epsilon=20).value - 71) < 0.1
     far = session.record(99, "age", epsilon=20).value  # nobody: a draw from the prior
     assert 0 <= far <= 120
     changed = open_session(neighbours="one changed", person="id", rows_per_person=1)
-    assert str(changed.record(1, "sex", epsilon=1).spent) == "epsilon = 2"
+    assert str(changed.record(1, "sex", epsilon=1).loss) == "epsilon = 2"
     with refused(ParameterError, "refinement", "no interval"):
         answer.interval()
 

@@ -81,7 +81,7 @@ class NodeBody(Body):
 def evaluate(node: NodeBody, entry: OfRelease, search: OfSearch) -> dict[str, list[NodeStatus]]:
     """Evaluate a transformation and its neighbours: itself, then less, then more generalized ones."""
     with entry.lock:
-        return {"nodes": [NodeStatus.of(each) for each in search.explore(node.levels)]}
+        return {"nodes": [NodeStatus.of(each) for each in search.neighbours(node.levels)]}
 
 
 @router.post("/releases/{id}/prices", status_code=HTTPStatus.ACCEPTED)

@@ -45,9 +45,9 @@ def methods_in_order(kinds: Sequence[str]) -> str:
 def in_full(names: str) -> list[str]:
     """Return names with their pages."""
     result, page = [], ""
-    for name in names.split():
-        page = name.rpartition(".")[0] or page
-        result.append(f"{page}.{name.rpartition('.')[2]}")
+    for above, _, name in (each.rpartition(".") for each in names.split()):
+        page = above or page
+        result.append(f"{page}.{name}")
     return result
 
 

@@ -215,8 +215,7 @@ def _not_promised(facts: dict[str, Any]) -> list[str]:
     if unchanged := [name for name in request["roles"].get("insensitive", []) if name not in changed]:
         points.append(text("first.not_unchanged_columns", columns=list_names(unchanged, 12)))
     budget = facts["statement"] is not None
-    points.append(text("first.not_further_releases" if budget else "first.not_other_releases"))
-    return points
+    return [*points, text("first.not_further_releases" if budget else "first.not_other_releases")]
 
 
 # A few rows of the release

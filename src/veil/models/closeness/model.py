@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
-from veil.base.wording import Text, beside, exactly
+from veil.base.wording import Phrase, beside, exactly
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
@@ -221,7 +221,7 @@ class TCloseness(SensitiveModel):
 
     def check(self, published: Published, whole: Published) -> Finding:
         """Compute the distance of every class from the definition."""
-        promise = Text(
+        promise = Phrase(
             f"{{t}}-closeness of {{attribute!r}} ({self.distance} distance)",
             t=exactly(self.t),
             attribute=self.attribute,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from veil.base.wording import Text, joined, plural
+from veil.base.wording import Phrase, joined, plural
 from veil.report.pages.blocks import (
     Block,
     Heading,
@@ -83,7 +83,7 @@ def _suppressed(facts: dict[str, Any]) -> str:
     summary = facts["summary"]
     share = percent(summary["suppressed"] / max(1, summary["chosen"]))
     treatment = text(f"first.rows.{facts['asked']['suppressed_rows']}")
-    return Text(
+    return Phrase(
         "{records} ({share}): {treatment}",
         records=plural(summary["suppressed"], "record"),
         share=share,

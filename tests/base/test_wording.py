@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 from fractions import Fraction
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from veil.base.exact import decimal_fraction
-from veil.base.wording import beside, exactly, round_toward
+from veil.base.wording import Phrase, Verbatim, beside, exactly, joined, plural, round_toward
 from veil.models import MODELS
 
 numbers = st.floats(0, 1e12, allow_nan=False)
@@ -57,3 +60,16 @@ def test_models_whose_monotonicity_depends_on_parameters_say_when() -> None:
         for kind in ("generalization", "suppression"):
             sets_it = made is not None and f"monotone_{kind}" in made.__code__.co_consts
             assert sets_it == (kind in model.monotone_if), model.__name__
+
+
+def test_a_phrase_is_a_text_that_keeps_its_values() -> None:
+    inner = Phrase("column {column!r} is unchanged", column="{a}")
+    phrase = Phrase("after step {step}: {promise}", step=2, promise=inner)
+    assert phrase == "after step 2: column '{a}' is unchanged"
+    for other in (pickle.loads(pickle.dumps(phrase)), copy.deepcopy(phrase)):
+        assert other == phrase
+        assert other.template == phrase.template
+        assert other.values["promise"].values == {"column": "{a}"}
+    assert json.loads(json.dumps([phrase])) == [str(phrase)]
+    assert joined([plural(1, "row"), plural(1200, "column")], ", ").values["text1"] == "1,200 columns"
+    assert pickle.loads(pickle.dumps(Verbatim("x"))) == "x"

@@ -173,7 +173,7 @@ def _group_sizes(step: MaskStep, k: int, group: str) -> Finding:
         dict(zip(*np.unique(np.array(table[group]), return_counts=True), strict=True))
         for table in (step.after, step.apart[SECOND])
     )
-    smallest = min([*sizes.values(), *again.values()], default=k)
+    smallest = int(min([*sizes.values(), *again.values()], default=k))
     promise = f"every group has at least {k} records"
     return Finding(
         promise, sizes == again and smallest >= k, f"at least {smallest}" if sizes == again else "others"
@@ -232,7 +232,7 @@ def _buckets(step: MaskStep) -> Iterator[Finding]:
         )
         yield Finding(
             f"ratio distance of {name!r} at most {method.t} ({ratio_distance.LABEL})",
-            ratio is not None and ratio <= method.t,
+            bool(ratio is not None and ratio <= method.t),
             "a value that a group does not have" if ratio is None else str(ratio),
         )
     yield Finding(f"{name!r} shows at most {method.t + 1} buckets", bool(fits), f"{sizes.size}")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 from fractions import Fraction
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from veil.base.exact import decimal_fraction
-from veil.base.wording import beside, exactly, round_toward
+from veil.base.wording import Phrase, Verbatim, beside, exactly, joined, plural, round_toward
 
 numbers = st.floats(0, 1e12, allow_nan=False)
 
@@ -48,3 +51,16 @@ def test_six_digits_where_these_will_do() -> None:
     assert beside(Fraction(1, 3), 0.333333) == "0.3333333"
     assert beside(float("inf"), 1) == "inf"
     assert round_toward(5e-324, "up") == "1e-9"
+
+
+def test_a_phrase_is_a_text_that_keeps_its_values() -> None:
+    inner = Phrase("column {column!r} is unchanged", column="{a}")
+    phrase = Phrase("after step {step}: {promise}", step=2, promise=inner)
+    assert phrase == "after step 2: column '{a}' is unchanged"
+    for other in (pickle.loads(pickle.dumps(phrase)), copy.deepcopy(phrase)):
+        assert other == phrase
+        assert other.template == phrase.template
+        assert other.values["promise"].values == {"column": "{a}"}
+    assert json.loads(json.dumps([phrase])) == [str(phrase)]
+    assert joined([plural(1, "row"), plural(1200, "column")], ", ").values["text1"] == "1,200 columns"
+    assert pickle.loads(pickle.dumps(Verbatim("x"))) == "x"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from support.workbench import Client, workbench
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.risk import propose_roles
 from veil.risk.identify.content import content_hits
 from veil.risk.identify.detection import _MANY
@@ -87,7 +87,7 @@ def test_every_kind_of_content_has_a_german_name():
     template = "{count:,} of {all:,} distinct values look like {category}"
     for kind in kinds:
         many = _MANY.get(kind, kind)
-        reason = Text(template, count=1234, all=2000, category=many)
+        reason = Phrase(template, count=1234, all=2000, category=many)
         assert translate(reason, "de").startswith("1.234 von 2.000 ")
         assert translate(many, "de") != many, many
 

@@ -15,7 +15,7 @@ from veil.api.trial import Deadline, release_with, with_model
 from veil.base.html import html_table
 from veil.base.progress import ProgressLike, following
 from veil.base.spell import spell_value
-from veil.base.wording import Text, Verbatim
+from veil.base.wording import Phrase, Verbatim
 from veil.errors import PlanError, VeilError
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.measures import kept_by_column
@@ -250,7 +250,7 @@ class _Advisor:
         nodes = self.search.nodes(state="anonymous", limit=MOST_NEXT + 1)
         further = [(at, each) for at, each in enumerate(nodes) if each.levels not in self.tried_nodes]
         for at, node in further[:MOST_NEXT]:
-            what = Text(f"the {_RANKS[at]}best transformation")
+            what = Phrase(f"the {_RANKS[at]}best transformation")
             yield from self._try_levels(what, dict(zip(names, node.levels, strict=True)))
         for name in self.poor[:MOST_COLUMNS]:
             finer = [
@@ -262,7 +262,7 @@ class _Advisor:
             ]
             if finer:
                 yield from self._try_levels(
-                    Text("finer: {column}", column=Verbatim(name)), finer[-1].transformation or {}
+                    Phrase("finer: {column}", column=Verbatim(name)), finer[-1].transformation or {}
                 )
 
     def _costs(self) -> dict[str, float]:
@@ -287,7 +287,7 @@ class _Advisor:
     def _try_without_columns(self, costs: dict[str, float]) -> Iterator[Alternative]:
         for name in list(costs)[:MOST_COLUMNS]:
             yield from self._try_levels(
-                Text("{column} given up", column=Verbatim(name)), self.without[name] or {}
+                Phrase("{column} given up", column=Verbatim(name)), self.without[name] or {}
             )
 
     def _try_levels(self, what: str, levels: dict[str, int]) -> Iterator[Alternative]:
@@ -307,18 +307,18 @@ class _Advisor:
         more = 0.05 if limit == 0 else min(1.0, 2 * limit)
         if more > limit:
             yield from self._try_plan(
-                Text("suppression limit {more:g} instead of {limit:g}", more=more, limit=limit),
+                Phrase("suppression limit {more:g} instead of {limit:g}", more=more, limit=limit),
                 f"suppression_limit={more:g}",
                 suppression_limit=more,
             )
         for at, model in enumerate(self.plan.models):
             if len(self.plan.models) > 1:
                 rest = with_model(self.plan, at, None).models
-                what = Text("without {model}", model=model)
+                what = Phrase("without {model}", model=model)
                 yield from self._try_plan(what, "leave it out of `models`", less=True, models=rest)
             elif isinstance(model, KAnonymity) and model.k > 2:
                 smaller = KAnonymity(max(2, model.k // 2))
-                what = Text("with {weaker} instead of {model}", weaker=smaller, model=model)
+                what = Phrase("with {weaker} instead of {model}", weaker=smaller, model=model)
                 yield from self._try_plan(what, f"models={smaller}", less=True, models=(smaller,))
 
     def _weights(self) -> Iterator[Alternative]:
@@ -328,7 +328,7 @@ class _Advisor:
             return
         weights = dict.fromkeys(self.kept, 0.25) | dict.fromkeys(self.poor, 1.0)
         heavier = dataclasses.replace(quality, weights=weights)  # type: ignore[type-var]
-        what = Text("{columns} weighing four times as much", columns=Verbatim(", ".join(self.poor)))
+        what = Phrase("{columns} weighing four times as much", columns=Verbatim(", ".join(self.poor)))
         yield from self._try_plan(what, f"quality={heavier}", quality=heavier)
 
     def _try_plan(self, what: str, how: str, *, less: bool = False, **changes: Any) -> Iterator[Alternative]:

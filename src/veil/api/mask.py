@@ -14,7 +14,7 @@ from veil.api.release import Release
 from veil.base.keywords import own_keywords
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.randomness import Randomness
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.dp.accountant import Accountant
 from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError, PlanError, Say, VerificationError
@@ -193,11 +193,11 @@ def _combine(steps: list[StepSummary], *, is_last: bool) -> Verification:
     for number, step in enumerate(steps, start=1):
         label = {"step": number, "method": type(step.method).__name__}
         findings += [
-            replace(each, promise=Text(_AFTER_STEP, promise=each.promise, **label))
+            replace(each, promise=Phrase(_AFTER_STEP, promise=each.promise, **label))
             for each in step.verification.findings
         ]
         open_questions += [
-            Text(_AFTER_STEP, promise=each, **label) for each in step.verification.open_questions
+            Phrase(_AFTER_STEP, promise=each, **label) for each in step.verification.open_questions
         ]
     costly = [step.method for step in steps if step.method.local_epsilon is not None]
     if len(costly) > 1:

@@ -83,7 +83,11 @@ class _CheckedFile(IndexDataCacheFile):
     def _load_index(self) -> dict[Any, str]:
         try:
             version, stamp, overloads = pickle.loads(_checked(self._index_path))  # noqa: S301 - checked
-        except (OSError, AttributeError, ImportError):  # another version may have other types, or in other places
+        except (
+            OSError,
+            AttributeError,
+            ImportError,
+        ):  # another version may have other types, or in other places
             return {}
         return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
 

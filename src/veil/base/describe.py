@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 
 _WORDS = {
     "integer": "integer",
@@ -63,13 +63,13 @@ def definition(cls: type[Any]) -> str:
     return " ".join(text.split())
 
 
-def help_on(kind: str, part: str, english: str) -> Text:
+def help_on(kind: str, part: str, english: str) -> Phrase:
     """Return the help of a declaration on a parameter, or its `definition`, with its place as a name.
 
     >>> help_on("KAnonymity", "k", "smallest allowed `class`").name
     'help.KAnonymity.k'
     """
-    return Text("{english}", f"help.{kind}.{part}", english=english.replace("`", ""))
+    return Phrase("{english}", f"help.{kind}.{part}", english=english.replace("`", ""))
 
 
 def _default(cls: type[Any], name: str) -> str:

@@ -26,10 +26,10 @@ _MOST_DIGITS = 40
 """Digits after which two numbers are shown as equal."""
 
 
-class Text(str):
+class Phrase(str):
     """A text that knows its template and its values, so that a page can show it in another language.
 
-    >>> Text("at most {count:,} records are suppressed", count=1200)
+    >>> Phrase("at most {count:,} records are suppressed", count=1200)
     'at most 1,200 records are suppressed'
     """
 
@@ -37,7 +37,7 @@ class Text(str):
     values: Mapping[str, object]
     name: str
 
-    def __new__(cls, template: str, name: str = "", /, **values: object) -> Text:
+    def __new__(cls, template: str, name: str = "", /, **values: object) -> Phrase:
         """Fill a template; `name` is that of a text of a page."""
         text = super().__new__(cls, template.format(**values))
         text.template, text.name, text.values = template, name, values
@@ -53,27 +53,27 @@ class Verbatim(str):
     __slots__ = ()
 
 
-def _restored(template: str, name: str, values: Mapping[str, object]) -> Text:
-    return Text(template, name, **values)
+def _restored(template: str, name: str, values: Mapping[str, object]) -> Phrase:
+    return Phrase(template, name, **values)
 
 
-def joined(texts: Iterable[str], by: str = " ") -> Text:
+def joined(texts: Iterable[str], by: str = " ") -> Phrase:
     """Join texts, each of which stays one.
 
     >>> joined(["Rounding", "Shuffling"], ", then ")
     'Rounding, then Shuffling'
     """
     values = {f"text{at}": each for at, each in enumerate(texts)}
-    return Text(by.join(f"{{{each}}}" for each in values), **values)
+    return Phrase(by.join(f"{{{each}}}" for each in values), **values)
 
 
-def plural(count: int, one: str, many: str | None = None) -> Text:
+def plural(count: int, one: str, many: str | None = None) -> Phrase:
     """Count things.
 
     >>> plural(1, "class", "classes"), plural(0, "row"), plural(30162, "record")
     ('1 class', '0 rows', '30,162 records')
     """
-    return Text(f"{{count:,}} {one if count == 1 else many or one + 's'}", count=count)
+    return Phrase(f"{{count:,}} {one if count == 1 else many or one + 's'}", count=count)
 
 
 def exactly(number: float) -> str:

@@ -63,7 +63,7 @@ from pydantic import BeforeValidator, Field
 from veil.base.declare import declared
 from veil.base.exact import ball
 from veil.base.randomness import Randomness
-from veil.base.wording import Text, joined, plural
+from veil.base.wording import Phrase, joined, plural
 from veil.classes.sample import Sample
 from veil.dp.parameters import Parameters, parameters
 from veil.dp.symbolic import Symbolic, enclosure
@@ -263,7 +263,7 @@ class SafePub(PrivacyModel):
             if self.generalization is None
             else ""
         )
-        promise = Text(
+        promise = Phrase(
             f"With a probability of at least {{absent:.1f}} % {yours} in the data at all; if it is, it is hidden among at "
             "least {others} others that look the same. Whatever somebody concludes from the data would hardly be different "
             f"without {without}: no result becomes more than {{factor}} times as likely or unlikely, except with a "
@@ -279,12 +279,12 @@ class SafePub(PrivacyModel):
         if rows is not None:
             row_count = plural(rows, "row")
             sentences.append(
-                Text("At most {rows} of each person took part, drawn at random.", rows=row_count)
+                Phrase("At most {rows} of each person took part, drawn at random.", rows=row_count)
             )
         if self.acquisition_sampling is not None:
             sampling = str(Symbolic.read(self.acquisition_sampling))
             sentences.append(
-                Text(
+                Phrase(
                     "This rests on what was declared of the table: everybody came into it with a probability of {sampling}, "
                     "by a draw of their own, nobody knows who did, and nothing else is published from it.",
                     sampling=sampling,
@@ -292,7 +292,7 @@ class SafePub(PrivacyModel):
             )
         if not self.is_proven:
             sentences.append(
-                Text(
+                Phrase(
                     "NOT PROVEN: how coarse the data are was chosen by the search as published, which reads the sample "
                     "and compares exact scores. The promise does not cover what this choice tells."
                 )
@@ -317,9 +317,9 @@ class SafePub(PrivacyModel):
         sizes += [published.suppressed_records] if published.suppressed_records else []
         smallest = min(sizes, default=published.records)
         measured = f"k = {smallest}" if sizes else "no records"
-        promise = Text("every record looks like at least {others} others (SafePub)", others=k - 1)
+        promise = Phrase("every record looks like at least {others} others (SafePub)", others=k - 1)
         if self.acquisition_sampling is not None:
-            promise = Text(
+            promise = Phrase(
                 "{promise}, in a random sample with a rate of {rate}, as declared",
                 promise=promise,
                 rate=str(self.acquisition_sampling),

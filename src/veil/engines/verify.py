@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.engines.blank import with_rest
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import copy_rows
@@ -121,7 +121,7 @@ def verify_written(
     `before` returns the original rows, in parts.
     """
     fits = sorted(rows.columns) == sorted(due.columns)
-    findings = [Finding(due.promise, fits, Text("{count} columns", count=len(rows.columns)))]
+    findings = [Finding(due.promise, fits, Phrase("{count} columns", count=len(rows.columns)))]
     if not fits:
         return Verification(tuple(findings))
     backend = rows._find_backend()
@@ -139,7 +139,7 @@ def _verify_mask(relation: Relation, name: str, marker: str | None) -> Finding:
     table, column = relation.table, relation.table[name]
     wrong = table.filter(column.notnull() if marker is None else is_not(column, marker))
     number = int(collect(relation.backend, wrong.aggregate(cells=wrong.count()))["cells"][0].as_py())
-    promise = Text("identifying column {column!r} is masked", column=name)
+    promise = Phrase("identifying column {column!r} is masked", column=name)
     return Finding(promise, number == 0, f"{number} cells show something")
 
 
@@ -270,7 +270,7 @@ def compare_passed(
         equal = all(after[name][what] == value for what, value in due.items())
         compared = "number and sum of hashes" if hashed else "number and extremes"
         measured = f"{'equal' if equal else 'different'} in {compared}"
-        findings.append(Finding(Text("column {column!r} is unchanged", column=name), equal, measured))
+        findings.append(Finding(Phrase("column {column!r} is unchanged", column=name), equal, measured))
     return findings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.quality.base import Score
 
 
@@ -42,4 +42,4 @@ def gap_in_words(gap: float) -> str:
     if gap == 0:
         return "no score is better"
     share = f"{min(math.ceil(1000 * gap), 1000) / 10:g} %"
-    return Text("the best score may be up to {share} lower", share=share)
+    return Phrase("the best score may be up to {share} lower", share=share)

@@ -14,7 +14,7 @@ from veil.base.arrays import Mask
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
 from veil.base.views import View
-from veil.base.wording import Text, beside, exactly
+from veil.base.wording import Phrase, beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError, did_you_mean
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
@@ -125,7 +125,7 @@ class AlphaKAnonymity(SensitiveModel):
         largest = max((each.largest for each in value_shares), default=Fraction(0))
         smallest = int(whole.sizes.min(initial=whole.records))
         holds = largest <= decimal_fraction(self.alpha) and (smallest >= self.k or not whole.sizes.size)
-        promise = Text(
+        promise = Phrase(
             "({alpha}, {k})-anonymity of {attribute!r}",
             alpha=exactly(self.alpha),
             k=self.k,

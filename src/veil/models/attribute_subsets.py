@@ -14,7 +14,7 @@ from pydantic import Field
 from veil.base.arrays import Floats, Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.classes.encoding import Encoding
 from veil.classes.kernels import Words
 from veil.classes.sample import Sample
@@ -112,11 +112,11 @@ class SubsetKAnonymity(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Count the records of every group of every set."""
         subsets = self.known_sets(published.names)
-        columns: str = Text("any {number}", number=len(subsets[0]) if subsets else 0)
+        columns: str = Phrase("any {number}", number=len(subsets[0]) if subsets else 0)
         if self.m is None:
             columns = " or ".join(" and ".join(map(repr, s)) for s in subsets)
         template = "{k}-anonymity against anyone who knows {columns} of the quasi-identifiers"
-        promise = Text(template, k=self.k, columns=columns)
+        promise = Phrase(template, k=self.k, columns=columns)
         if not published.sizes.size:
             return Finding(promise, True, "no class")
         groups = _Groups(published)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
-from veil.base.wording import Text, beside, exactly
+from veil.base.wording import Phrase, beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Reads, Strength
@@ -91,11 +91,11 @@ class AverageReidentificationRisk(PrivacyModel):
         """Count again, in rational numbers."""
         sizes = published.sizes
         average, *exposed = [share.measure(sizes) for share in self._shares]
-        promise = Text("average re-identification risk of at most {average}", average=exactly(self.average))
+        promise = Phrase("average re-identification risk of at most {average}", average=exactly(self.average))
         measured = beside(average, self.average)
         if self.highest is not None:
             at_risk = self.at_risk or 0.0
-            promise = Text(
+            promise = Phrase(
                 f"{promise.template}, above {{highest}} for at most {{at_risk}} of the records",
                 average=exactly(self.average),
                 highest=exactly(self.highest),

@@ -11,7 +11,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.base.exact import Real, ball, decimal_fraction, float_above, largest_fraction, sign_of_logs
 from veil.base.views import FillingRule, View
-from veil.base.wording import Text, beside, exactly
+from veil.base.wording import Phrase, beside, exactly
 from veil.classes.sample import Sample
 from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.sensitive import Missing, SensitiveModel
@@ -79,7 +79,7 @@ class DeltaDisclosure(SensitiveModel):
     def check(self, published: Published, whole: Published) -> Finding:
         """Compare the extreme frequencies of each value in the classes with its frequency in the table."""
         template = "{delta}-disclosure privacy of {attribute!r}"
-        promise = Text(template, delta=exactly(self.delta), attribute=self.attribute)
+        promise = Phrase(template, delta=exactly(self.delta), attribute=self.attribute)
         value_shares = shares(published, self.attribute)
         if not value_shares:
             return Finding(promise, True, "no class")

@@ -14,7 +14,7 @@ from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
 from veil.base.views import FillingRule, View
-from veil.base.wording import Text, beside, exactly
+from veil.base.wording import Phrase, beside, exactly
 from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -76,7 +76,7 @@ class DistinctLDiversity(SensitiveModel):
         """Count the values of each class."""
         least = ClassValues(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
         measured = f"l = {least}" if published.sizes.size else "no class"
-        promise = Text("distinct {l}-diversity of {attribute!r}", l=self.l, attribute=self.attribute)
+        promise = Phrase("distinct {l}-diversity of {attribute!r}", l=self.l, attribute=self.attribute)
         return Finding(promise, bool(least >= self.l), measured)
 
     @classmethod
@@ -161,7 +161,7 @@ class RecursiveCLDiversity(SensitiveModel):
             measured = f"r_1 is at most {beside(worst, self.c)} times the rest"
             measured += ", and less is needed" if worst == c else ""
         template = "recursive ({c}, {l})-diversity of {attribute!r}"
-        promise = Text(template, c=exactly(self.c), l=self.l, attribute=self.attribute)
+        promise = Phrase(template, c=exactly(self.c), l=self.l, attribute=self.attribute)
         return Finding(promise, holds, measured)
 
     @classmethod

@@ -13,7 +13,7 @@ from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, entropy_reaches
 from veil.base.views import FillingRule, View
-from veil.base.wording import Text, beside, exactly
+from veil.base.wording import Phrase, beside, exactly
 from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -111,7 +111,7 @@ class EntropyLDiversity(SensitiveModel):
             # Entropies are rounded: a value on the wrong side of l is shown next to l.
             least = max(least, self.l) if holds else min(least, math.nextafter(self.l, 0.0))
             measured = f"l = {beside(least, self.l)}"
-        promise = Text(
+        promise = Phrase(
             "{estimator} entropy {l}-diversity of {attribute!r}",
             estimator=self.estimator,
             l=exactly(self.l),

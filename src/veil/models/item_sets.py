@@ -15,7 +15,7 @@ from pydantic import Field
 from veil.base.arrays import Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -80,7 +80,7 @@ class KMAnonymity(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Count all combinations in all classes."""
-        promise = Text("{k}^{m}-anonymity of {attribute!r}", k=self.k, m=self.m, attribute=self.attribute)
+        promise = Phrase("{k}^{m}-anonymity of {attribute!r}", k=self.k, m=self.m, attribute=self.attribute)
         if self.attribute in published.names:  # by a mask: some items are known, not whole sets
             others = [name for name in published.names if name != self.attribute]
             published = Published(published.rows, others, suppressed="none")

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.classes.sample import Sample
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.published.finding import Finding
@@ -42,7 +42,7 @@ class KAnonymity(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Check the size of the smallest class."""
         smallest = int(published.sizes.min(initial=published.records))
-        promise = Text("{k}-anonymity", k=self.k)
+        promise = Phrase("{k}-anonymity", k=self.k)
         return Finding(promise, smallest >= self.k or not published.sizes.size, f"k = {smallest}")
 
     @classmethod

@@ -12,7 +12,7 @@ from pydantic import Field
 from veil.base.arrays import Marks
 from veil.base.declare import declared
 from veil.base.exact import ball, decimal_fraction, is_at_most
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
@@ -146,12 +146,12 @@ class KMap(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Count the smallest class, in the population if available. It is never smaller there."""
         needed = self.k
-        promise = Text("{k}-map", k=self.k)
+        promise = Phrase("{k}-map", k=self.k)
         sizes = published.sizes
         if self.population is not None:
             whole = (published.baseline if published.population is None else published.population).people
             needed = self.derived_class_size(whole)
-            promise = Text(
+            promise = Phrase(
                 "{promise}, estimated for {population}: classes of {size}",
                 promise=promise,
                 population=str(self.population),

@@ -14,7 +14,7 @@ from veil.base.arrays import Integers, Marks
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least, largest_fraction
-from veil.base.wording import Text, beside, exactly, plural
+from veil.base.wording import Phrase, beside, exactly, plural
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
@@ -100,7 +100,7 @@ class DeltaPresence(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Count each class in the release and in the population."""
         shares = {"minimum": exactly(self.minimum), "maximum": exactly(self.maximum)}
-        promise = Text("({minimum}, {maximum})-presence of the research subset", **shares)
+        promise = Phrase("({minimum}, {maximum})-presence of the research subset", **shares)
         least, most = decimal_fraction(self.minimum), decimal_fraction(self.maximum)
         if least == 0 and most == 1:
             return Finding(promise, True, "any share is allowed")

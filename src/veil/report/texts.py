@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 
 
-def text(name: str, /, **values: object) -> Text:
+def text(name: str, /, **values: object) -> Phrase:
     """Return a text of a page by its name; with `count`, in the singular if that is one.
 
     >>> text("first.approval"), text("annex.further_columns", count=1)
@@ -20,7 +20,7 @@ def text(name: str, /, **values: object) -> Text:
     english = in_language("en")
     if name not in english:
         name += ".one" if values.get("count") == 1 else ".many"
-    return Text(english[name], name, **values)
+    return Phrase(english[name], name, **values)
 
 
 def has_text(name: str) -> bool:
@@ -28,7 +28,7 @@ def has_text(name: str) -> bool:
     return name in in_language("en")
 
 
-def texts(names: str) -> tuple[Text, ...]:
+def texts(names: str) -> tuple[Phrase, ...]:
     """Return several texts, such as the headings of a table; without a page, a name is of the page before.
 
     >>> texts("common.column annex.mean median")
@@ -45,9 +45,9 @@ def methods_in_order(kinds: Sequence[str]) -> str:
 def in_full(names: str) -> list[str]:
     """Return names with their pages."""
     result, page = [], ""
-    for name in names.split():
-        page = name.rpartition(".")[0] or page
-        result.append(f"{page}.{name.rpartition('.')[2]}")
+    for above, _, name in (each.rpartition(".") for each in names.split()):
+        page = above or page
+        result.append(f"{page}.{name}")
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,10 @@ def write_report(
     kind = kind_of(path)
     with following(progress) as tracker:
         tracker.phase("writing the report")
-        phase = 0
+        phases = itertools.count()
 
         def on_phase(what: str) -> None:
-            nonlocal phase
-            tracker.advance(phase, _PHASES, what)
-            phase += 1
+            tracker.advance(next(phases), _PHASES, what)
 
         facts = collect_facts(
             release,

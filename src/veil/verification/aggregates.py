@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -46,7 +46,7 @@ def verify_aggregates(
     for name, how in plan.microaggregated.items():
         original, aggregates = before[name].filter(visible_mask), published.table[name].filter(visible_mask)
         wrong = _wrong_classes(original, aggregates, classes, owners, how, name)
-        promise = Text("column {column!r} holds the {aggregate} of its class", column=name, aggregate=how)
+        promise = Phrase("column {column!r} holds the {aggregate} of its class", column=name, aggregate=how)
         measured = plural(wrong, "class differs", "classes differ") if wrong else "every class"
         findings.append(Finding(promise, wrong == 0, measured))
     return findings

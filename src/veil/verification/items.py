@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.models.item_sets import KMAnonymity
 from veil.plan.plan import Plan
 from veil.published.blank import shows_nothing
@@ -27,7 +27,7 @@ def verify_items(
         (each.separator for each in plan.models if isinstance(each, KMAnonymity) and each.attribute == name),
         ",",
     )
-    promise = Text(
+    promise = Phrase(
         "sets of {column!r} show only items they had, or groups of these, and none of suppressed records",
         column=name,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.outcome.linked_tables import TableOut
 from veil.outcome.outcome import Outcome
 from veil.plan.linked_tables import Stacked
@@ -28,7 +28,7 @@ def verify_tables(outcome: Outcome, stacked: Stacked) -> list[Finding]:
     models = [model for model in stacked.asked.models if model.reads != "levels"]
     findings = verify_models(_join(outcome, stacked, masks), models)
     together = [
-        replace(each, promise=Text("all tables together: {promise}", promise=each.promise))
+        replace(each, promise=Phrase("all tables together: {promise}", promise=each.promise))
         for each in findings
     ]
     return together + [_verify_cells(stacked, name, out, masks[name]) for name, out in outcome.tables.items()]
@@ -73,7 +73,7 @@ def _verify_cells(stacked: Stacked, name: str, out: TableOut, mask: NDArray[np.b
         treated = column in plan.quasi_identifiers or column in plan.identifying
         if not treated and not _same(before[column], cells.filter(pa.array(~mask))):
             problems.append(f"{column!r} differs")
-    promise = Text(
+    promise = Phrase(
         "table {table!r} shows nothing of suppressed people, and otherwise keeps what is not generalized",
         table=name,
     )

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 
-from veil.base.wording import Text, Verbatim
+from veil.base.wording import Phrase, Verbatim
 from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome
 from veil.outcome.result import Origins, RecodedPart
@@ -81,7 +81,9 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     )
     rows = outcome.table.num_rows
     complete = np.array_equal(np.sort(origins), np.sort(outcome.origins)) and rows == origins.size
-    findings.append(Finding("every row that stays is there once", complete, Text("{count} rows", count=rows)))
+    findings.append(
+        Finding("every row that stays is there once", complete, Phrase("{count} rows", count=rows))
+    )
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
     if keeps_suppressed and suppressed_rows.size:
         part = RecodedPart(parts[0].levels, suppressed_rows)
@@ -104,7 +106,7 @@ def _verify_columns(outcome: Outcome) -> Finding:
     lacking = [f"without {name!r}" for name in planned if name not in columns]
     further = [f"also {name!r}" for name in columns if name not in planned]
     of_plan = " that the plan looks at" if outcome.is_condensed else ""
-    count = Text(f"{{count}} columns{of_plan}", count=len(columns))
+    count = Phrase(f"{{count}} columns{of_plan}", count=len(columns))
     measured = "; ".join([*lacking, *further]) or count
     promise = "the table has the columns of the plan and no others"
     return Finding(promise, sorted(columns) == sorted(planned), measured)
@@ -133,5 +135,5 @@ def _verify_cells(outcome: Outcome, part: RecodedPart, *, suppressed: bool = Fal
     template = (
         f"{{count:,}} {'record is' if count == 1 else 'records are'} {treatment}, and otherwise unchanged"
     )
-    promise = Text(template, count=count, levels=level_texts)
+    promise = Phrase(template, count=count, levels=level_texts)
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.exact import largest_count
-from veil.base.wording import Text, joined, plural
+from veil.base.wording import Phrase, joined, plural
 from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
 from veil.outcome.result import Origins
@@ -52,7 +52,7 @@ def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Publ
     ]
     finding = next((each for each in views if not each.holds), views[0])
     template = "{promise}, counting people" + (" with the same rows" if owners.know_all_rows else "")
-    promise = Text(template, promise=finding.promise)
+    promise = Phrase(template, promise=finding.promise)
     holds, measured = finding.holds, finding.measured
     for name in model.attribute_names if "one value" in model.views else ():
         if number := published.undecided(name):
@@ -79,11 +79,11 @@ def verify_roles(table: pa.Table, plan: Plan) -> list[Finding]:
             continue
         if treatment == "remove" or not columns:
             gone = "removed" if treatment == "remove" else "masked"
-            promise = Text(f"identifying column {{column!r}} is {gone}", column=name)
+            promise = Phrase(f"identifying column {{column!r}} is {gone}", column=name)
             findings.append(Finding(promise, not columns, "there" if columns else "gone"))
             continue
         values = [column.unique() for column in columns]
-        promise = Text("identifying column {column!r} is masked", column=name)
+        promise = Phrase("identifying column {column!r} is masked", column=name)
         masked = all(is_masked(each, plan.marker) for each in values)
         findings.append(Finding(promise, masked, f"{max(map(len, values))} distinct value(s)"))
     return findings
@@ -91,7 +91,7 @@ def verify_roles(table: pa.Table, plan: Plan) -> list[Finding]:
 
 def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: str | None) -> Finding:
     """Check that a column holds only random digits and blank cells."""
-    promise = Text("identifying column {column!r} holds pseudonyms", column=name)
+    promise = Phrase("identifying column {column!r} holds pseudonyms", column=name)
     if not columns:
         return Finding(promise, False, "gone")
     different = [column.unique() for column in columns]
@@ -122,7 +122,7 @@ def verify_links(
         blank_mask = is_blank(values, plan.marker)[codes]
         same = pairs.shape[1] == different[0] == different[1] and bool((blank_mask == suppressed_mask).all())
         measured = joined([plural(different[0], "person", "people"), plural(different[1], "pseudonym")], ", ")
-        promise = Text(
+        promise = Phrase(
             "each person has one pseudonym in column {column!r}, and nobody else has it", column=name
         )
         findings.append(Finding(promise, same, measured))
@@ -185,7 +185,7 @@ def verify_release(
         findings.append(_verify_limit(published, suppressed_mask, plan))
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != suppressed_mask))
-        promise = Text("column {column!r} shows which rows are suppressed", column=flag)
+        promise = Phrase("column {column!r} shows which rows are suppressed", column=flag)
         measured = plural(wrong, "row differs", "rows differ") if wrong else "every row"
         findings.append(Finding(promise, wrong == 0, measured))
     findings += [finding for of_column in of_columns for finding in of_column]
@@ -204,7 +204,7 @@ def verify_release(
             findings.append(_verify_unchanged(*column, name, suppressed_mask, plan.marker))
         elif name not in treated:
             same = same_cells(cells_before(name), table[name])
-            promise = Text("column {column!r} is unchanged", column=name)
+            promise = Phrase("column {column!r} is unchanged", column=name)
             findings.append(Finding(promise, same, "equal" if same else "different"))
     return Verification(tuple(findings))
 
@@ -219,7 +219,7 @@ def _verify_unchanged(
     measured = "equal" if same else "different"
     if unprotected:
         measured = f"{plural(unprotected, 'row is', 'rows are')} not"
-    promise = Text(
+    promise = Phrase(
         "column {column!r} is blank where records are suppressed, and otherwise unchanged", column=name
     )
     return Finding(promise, same and not unprotected, measured)
@@ -283,7 +283,7 @@ def _verify_shape(
     lacking = [name for name in planned if name not in columns]
     further = [name for name in columns if name not in planned]
     of_plan = " that the plan looks at" if condensed else ""
-    measured: str = Text(f"{{count}} columns{of_plan}", count=len(columns))
+    measured: str = Phrase(f"{{count}} columns{of_plan}", count=len(columns))
     if lacking or further:
         measured = "; ".join(
             f"{what} {', '.join(map(repr, names))}"
@@ -294,11 +294,11 @@ def _verify_shape(
     rows = origins.among(original.num_rows)
     planned_rows = min(there, rows.size) if plan.suppressed_rows == "drop" else there
     # The number of combinations of cells in the input is confidential: a release does not show it.
-    promise = Text("the table has {rows:,} rows, as planned", rows=planned_rows)
-    measured_rows: str = Text("{count:,} rows", count=table.num_rows)
+    promise = Phrase("the table has {rows:,} rows, as planned", rows=planned_rows)
+    measured_rows: str = Phrase("{count:,} rows", count=table.num_rows)
     same_length = table.num_rows == planned_rows
     if condensed:
-        promise = Text("the table has as many combinations of cells as planned")
+        promise = Phrase("the table has as many combinations of cells as planned")
         measured_rows = f"{table.num_rows:,} combinations of cells"
     # Without row numbers, all rows are there, so that a wrong number says all.
     if (same_length and rows.size != table.num_rows) or not each_once(rows, original.num_rows):
@@ -339,7 +339,7 @@ def _verify_limit(published: Published, suppressed_mask: Mask, plan: Plan) -> Fi
 def verify_suppressed(count: int, allowed: int) -> Finding:
     """Check that no more records are suppressed than may be."""
     verb = "record is" if allowed == 1 else "records are"
-    promise = Text(f"at most {{allowed:,}} {verb} suppressed", allowed=allowed)
+    promise = Phrase(f"at most {{allowed:,}} {verb} suppressed", allowed=allowed)
     return Finding(promise, count <= allowed, f"{count:,}")
 
 
@@ -353,11 +353,11 @@ def verify_lost_rows(before: Rows, lost_mask: Mask, allowed: int | None) -> list
     if before.owners.codes is not None and before.owners.know_all_rows:
         partly = int(np.intersect1d(before.owners.codes[lost_mask], before.owners.codes[~lost_mask]).size)
         promise = "people who lose a row lose all their rows"
-        findings.append(Finding(promise, partly == 0, Text("{people} lose only some", people=partly)))
+        findings.append(Finding(promise, partly == 0, Phrase("{people} lose only some", people=partly)))
     if allowed is not None:
         number = before.people_in(lost_mask)
         verb = "person loses" if allowed == 1 else "people lose"
-        promise = Text(f"at most {{allowed:,}} {verb} a row", allowed=allowed)
+        promise = Phrase(f"at most {{allowed:,}} {verb} a row", allowed=allowed)
         findings.append(Finding(promise, number <= allowed, f"{number:,}"))
     return findings
 
@@ -388,12 +388,12 @@ class _Column:
         least, most = plan.minimum_levels.get(self.name, 0), plan.maximum_levels.get(self.name, self.height)
         if (least, most) != (0, self.height):
             template = "column {column!r} is generalized to a level from {least} to {most}"
-            promise = Text(template, column=self.name, least=least, most=most)
-            measured: str = Text("level {level}", level=self.level)
+            promise = Phrase(template, column=self.name, least=least, most=most)
+            measured: str = Phrase("level {level}", level=self.level)
             findings.append(Finding(promise, least <= self.level <= most, measured))
         wrong = self._wrong_cells(suppressed_mask)
         template = "column {column!r} is " + ("generalized to level {level}" if self.level else "unchanged")
-        promise = Text(template, column=self.name, level=self.level)
+        promise = Phrase(template, column=self.name, level=self.level)
         measured = plural(wrong, "cell differs", "cells differ") if wrong else "every cell"
         findings.append(Finding(promise, wrong == 0, measured))
         return findings

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.errors import VeilError
 from veil.models import PrivacyModel
 from veil.plan.plan import Plan
@@ -89,7 +89,7 @@ def _verify_model(published: Published, model: PrivacyModel, facts: Input) -> Fi
 
 
 def _counting_people(finding: Finding) -> str:
-    return Text("{promise}, counting people", promise=finding.promise)
+    return Phrase("{promise}, counting people", promise=finding.promise)
 
 
 def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
@@ -127,7 +127,7 @@ def verify_columns(columns: Sequence[str], plan: Plan, flag: str | None) -> Find
     twice = [f"{name!r} {number} times" for name, number in Counter(columns).items() if number > 1]
     problems = "; ".join([*lacking, *further, *twice])
     promise = "the table has the columns of the plan and no others"
-    return Finding(promise, not problems, problems or Text("{count} columns", count=len(columns)))
+    return Finding(promise, not problems, problems or Phrase("{count} columns", count=len(columns)))
 
 
 def unjudged_columns(columns: Sequence[str], model_columns: Sequence[str]) -> tuple[str, ...]:

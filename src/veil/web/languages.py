@@ -12,7 +12,7 @@ import re
 from importlib import resources
 from typing import Literal
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 
 Language = Literal["en", "de"]
 
@@ -20,14 +20,14 @@ Language = Literal["en", "de"]
 def translate(text: str, language: Language) -> str:
     """Return a text of the library in a language; English if no catalogue has it.
 
-    >>> translate(Text("column name matches {word!r}", word="zip"), "de")
+    >>> translate(Phrase("column name matches {word!r}", word="zip"), "de")
     "der Spaltenname gleicht 'zip'"
     """
     if language == "en":
         return text
     from veil.report.pages.language import Translator  # here, so that the workbench starts without it
 
-    plain = text if isinstance(text, Text) else text.replace("`", "")
+    plain = text if isinstance(text, Phrase) else text.replace("`", "")
     return Translator(language, _catalogue(language)).of(plain)
 
 

@@ -14,7 +14,7 @@ import veil
 from support.report import texts_of_pdf
 from veil import DistinctLDiversity, KAnonymity, SafePub
 from veil import hierarchies as h
-from veil.base.wording import Text, joined, plural
+from veil.base.wording import Phrase, joined, plural
 from veil.masking import RandomPseudonyms, RankSwapping
 from veil.report import collect_facts
 from veil.report.pages.blocks import (
@@ -133,24 +133,24 @@ def test_medians_and_modes_have_the_marks_of_the_language(tmp_path: Path) -> Non
     ("concern", "german"),
     [
         (
-            Text(
+            Phrase(
                 "{column!r} is published unchanged and reveals what is hidden in {columns}.",
                 column="a",
-                columns=Text(
-                    "{names} and {last}", names="'b' (51 %), 'c' (50 %)", last=Text("{count} more", count=2)
+                columns=Phrase(
+                    "{names} and {last}", names="'b' (51 %), 'c' (50 %)", last=Phrase("{count} more", count=2)
                 ),
             ),
             "'a' wird unverändert veröffentlicht und verrät, was in 'b' (51 %), 'c' (50 %) und 2 weitere verborgen ist.",
         ),
         (
-            Text(
+            Phrase(
                 "The rows are in the order of the input, which reveals what is hidden in {columns}.",
                 columns="'b' (51 %)",
             ),
             "Die Zeilen stehen in der Reihenfolge der Eingabe; das verrät, was in 'b' (51 %) verborgen ist.",
         ),
         (
-            Text(
+            Phrase(
                 "{columns} are published by the engine as stored: Veil has read no value of them, so nothing here is "
                 "about them.",
                 columns="'a', 'b'",
@@ -159,7 +159,7 @@ def test_medians_and_modes_have_the_marks_of_the_language(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_concerns_about_several_columns_have_a_translation(concern: Text, german: str) -> None:
+def test_concerns_about_several_columns_have_a_translation(concern: Phrase, german: str) -> None:
     assert Translator("de").of(concern) == german
 
 

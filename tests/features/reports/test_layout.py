@@ -10,7 +10,7 @@ import pyarrow as pa
 import veil
 from support.report import texts_of_pdf
 from veil import KAnonymity
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.masking import MDAV, RankSwapping, UncorrelatedNoise
 from veil.report import collect_facts
 from veil.report.pages.blocks import Code, Heading, Paragraph, Section, TableBlock
@@ -90,8 +90,9 @@ def test_a_german_report_has_german_numbers_and_words_everywhere(tmp_path: Path)
     assert not [each for each in cells if re.fullmatch(r"\d+\.\d{1,2}", each)]
     assert (
         Translator("de").of(
-            Text(
-                "Remove {columns}, or mask both.", columns=Text("{names} or {last}", names="'a'", last="'b'")
+            Phrase(
+                "Remove {columns}, or mask both.",
+                columns=Phrase("{names} or {last}", names="'a'", last="'b'"),
             )
         )
         == "'a' oder 'b' entfernen, oder beide maskieren."

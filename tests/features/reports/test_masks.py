@@ -18,6 +18,7 @@ from veil.api.release import Release
 from veil.errors import InputError, PlanError
 from veil.masking import (
     Anatomy,
+    BucketizedTCloseness,
     KeyedPseudonyms,
     LocalSuppression,
     Mondrian,
@@ -60,6 +61,11 @@ RELEASES = {
     "Mondrian on an engine": on_an_engine,
     "parts of an engine": in_parts,
     "Anatomy": lambda: veil.mask(patients(300), Anatomy("diagnosis", 3)),
+    "buckets": lambda: veil.mask(
+        pa.table({"sex": ["f", "m"] * 12, "income": [1000 + 37 * n for n in range(24)]}),
+        BucketizedTCloseness("income", t=2, k=4),
+        person=None,
+    ),
     "several steps": lambda: veil.mask(
         patients(300),
         [RandomPseudonyms("name"), RankSwapping(["age", "cost"], p=10), RandomSampling(size=200)],

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.views import View
-from veil.base.wording import Text, beside, exactly
+from veil.base.wording import Phrase, beside, exactly
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
@@ -81,7 +81,7 @@ class TCloseness(SensitiveModel):
     class are one value, whichever is farthest away: the distance is convex.
 
     All values of the input count, in their order (missing ones last, if they are values). Numbers and dates
-    have one. Text is in alphabetical order, which hardly ever means anything: use `order`. Categories that
+    have one. Phrase is in alphabetical order, which hardly ever means anything: use `order`. Categories that
     were made with an order are refused without it, as files and databases do not keep theirs. Decisions are
     exact. Li, Li and Venkatasubramanian (2007).
 
@@ -220,7 +220,7 @@ class TCloseness(SensitiveModel):
 
     def check(self, published: Published, whole: Published) -> Finding:
         """Compute the distance of every class from the definition."""
-        promise = Text(
+        promise = Phrase(
             f"{{t}}-closeness of {{attribute!r}} ({self.distance} distance)",
             t=exactly(self.t),
             attribute=self.attribute,

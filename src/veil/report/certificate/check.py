@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.engines.fetch import Fetched
 from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError
@@ -297,13 +297,13 @@ def _check_identifying(source: Source, name: str, treatment: str, promises: dict
     masked = treatment == "mask" and is_masked(values, promises["marker"])
     gone = "removed" if treatment == "remove" else "masked"
     left = "there" if treatment == "remove" else f"{len(values)} distinct value(s)"
-    promise = Text(f"identifying column {{column!r}} is {gone}", column=name)
+    promise = Phrase(f"identifying column {{column!r}} is {gone}", column=name)
     return Finding(promise, not there or masked, left if there else "gone")
 
 
 def _check_pseudonyms(table: pa.Table, name: str, marker: str | None) -> Finding:
     """Check that a column looks like pseudonyms; no table can show that they reveal nothing about people."""
-    promise = Text("identifying column {column!r} holds pseudonyms", column=name)
+    promise = Phrase("identifying column {column!r} holds pseudonyms", column=name)
     if name not in table.column_names:
         return Finding(promise, False, "gone")
     values = table[name].unique()

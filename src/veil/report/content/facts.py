@@ -256,21 +256,16 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
         for name in outcome.columns
     ]
     columns += further_columns(outcome)
-    dependencies = _data_dependencies(outcome)
-    facts: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": dependencies}
+    facts: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": _from_data(outcome)}
     if private or not (outcome.recoding or outcome.passes):
         return facts
     prepared, names = outcome.prepared, outcome.quasi_identifiers
-    if prepared is None:
-        facts["parts"] = [{"records": each.recoded, "levels": each.transformation} for each in outcome.passes]
-    else:
-        facts["parts"] = [
-            {
-                "records": prepared.records(part.rows),
-                "levels": dict(zip(names, map(int, part.levels), strict=False)),
-            }
-            for part in outcome.parts
-        ]
+    parts = [(each.recoded, each.transformation) for each in outcome.passes]
+    if prepared is not None:
+        levels = [dict(zip(names, map(int, part.levels), strict=False)) for part in outcome.parts]
+        records = [prepared.records(part.rows) for part in outcome.parts]
+        parts = list(zip(records, levels, strict=True))
+    facts["parts"] = [{"records": records, "levels": levels} for records, levels in parts]
     facts["passes"] = len(outcome.passes)
     return facts
 
@@ -291,7 +286,7 @@ def _examples(column: dict[str, Any]) -> list[str]:
     return [text if len(text) <= 30 else text[:29] + "…" for text in texts]
 
 
-def _data_dependencies(outcome: Outcome) -> dict[str, str]:
+def _from_data(outcome: Outcome) -> dict[str, str]:
     """Return for each generalized column the values that its hierarchy takes from the data."""
     builders = {} if outcome.plan is None else outcome.plan.quasi_identifiers
     dependencies = {name: reads_data(each) for name, each in builders.items()}

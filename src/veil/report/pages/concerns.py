@@ -22,8 +22,7 @@ def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
         ]
         if rows:
             blocks += [Heading(title), *long_table(("", *texts("concerns.what_was_found how_fix")), rows)]
-    if open_ones := [each["key"] for each in entries if not each["acknowledged"]]:
-        key = open_ones[0]
+    if key := next((each["key"] for each in entries if not each["acknowledged"]), None):
         blocks += [
             Paragraph(text("concerns.how_to_acknowledge"), "note"),
             TableBlock(

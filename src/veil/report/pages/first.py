@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from veil.base.wording import Text, joined, plural
+from veil.base.wording import Phrase, joined, plural
 from veil.report.pages.blocks import (
     Block,
     Heading,
@@ -83,7 +83,7 @@ def _suppressed(facts: dict[str, Any]) -> str:
     summary = facts["summary"]
     share = percent(summary["suppressed"] / max(1, summary["chosen"]))
     treatment = text(f"first.rows.{facts['asked']['suppressed_rows']}")
-    return Text(
+    return Phrase(
         "{records} ({share}): {treatment}",
         records=plural(summary["suppressed"], "record"),
         share=share,
@@ -215,8 +215,7 @@ def _not_promised(facts: dict[str, Any]) -> list[str]:
     if unchanged := [name for name in request["roles"].get("insensitive", []) if name not in changed]:
         points.append(text("first.not_unchanged_columns", columns=list_names(unchanged, 12)))
     budget = facts["statement"] is not None
-    points.append(text("first.not_further_releases" if budget else "first.not_other_releases"))
-    return points
+    return [*points, text("first.not_further_releases" if budget else "first.not_other_releases")]
 
 
 # A few rows of the release

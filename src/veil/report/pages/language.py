@@ -13,7 +13,7 @@ import string
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from veil.base.wording import Text, Verbatim
+from veil.base.wording import Phrase, Verbatim
 from veil.report.pages.blocks import Section
 from veil.report.pictures.shapes import Scene, TextShape
 from veil.report.texts import in_language, names_by_english
@@ -26,8 +26,8 @@ _NUMBER = re.compile(r"(?<![\w.,])(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?![\w.,]*\d
 class Translator(string.Formatter):
     """Words texts in a language; `further` are translations of English templates that reports do not have.
 
-    >>> from veil.base.wording import Text
-    >>> Translator("de").of(Text("at most {allowed:,} records are suppressed", allowed=1200))
+    >>> from veil.base.wording import Phrase
+    >>> Translator("de").of(Phrase("at most {allowed:,} records are suppressed", allowed=1200))
     'höchstens 1.200 Datensätze sind unterdrückt'
     >>> Translator("en").of("Purpose"), Translator("de").of("Purpose"), Translator("de").of(Verbatim("Purpose"))
     ('Purpose', 'Zweck', 'Purpose')
@@ -40,7 +40,7 @@ class Translator(string.Formatter):
         """Return a text in the language."""
         if self.language == "en" or isinstance(text, Verbatim):
             return text
-        template, values = (text.template, text.values) if isinstance(text, Text) else (text, {})
+        template, values = (text.template, text.values) if isinstance(text, Phrase) else (text, {})
         name = getattr(text, "name", "") or names_by_english().get(template, "")
         translation = self._further.get(template) or in_language(self.language).get(name)
         if translation is not None:

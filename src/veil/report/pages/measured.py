@@ -84,17 +84,15 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
     def by_name(table: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
         return {} if table is None else {each["columns"][0]: each for each in table["attributes"]["single"]}
 
-    first, second = by_name(before), by_name(after)
+    first, second, measures = by_name(before), by_name(after), ("distinction", "separation")
     rows: list[Row] = []
-    measures = ("distinction", "separation")
     for name, each in sorted(second.items(), key=lambda item: -first.get(item[0], item[1])["separation"]):
-        tables = [table for table in (first.get(name), each) if table]
-        rows.append((Verbatim(name), *(percent(table[which]) for table in tables for which in measures)))
-    headings: tuple[str, ...] = texts("common.column annex.distinction annex.separation")
+        figures = [first[name], each] if name in first else [each]
+        rows.append((Verbatim(name), *(percent(of[measure]) for of in figures for measure in measures)))
+    names = "annex.distinction separation"
     if first:
-        headings = texts(
-            "common.column annex.distinction_before separation_before distinction_after separation_after"
-        )
+        names = "annex.distinction_before separation_before distinction_after separation_after"
+    headings = texts(f"common.column {names}")
     blocks: list[Block] = [
         *long_table(headings, rows, right=tuple(range(1, len(headings)))),
         Paragraph(text("annex.distinction_and_separation"), "note"),
@@ -104,7 +102,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
         blocks += [
             Heading(text("annex.sets_columns_separate")),
             table(
-                "common.columns annex.distinction annex.separation",
+                "common.columns annex.distinction separation",
                 (
                     (list_names(each["columns"], 12), *(percent(each[name]) for name in measures))
                     for each in sets

@@ -85,12 +85,9 @@ def certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
     if not facts["output"]["sha256"]:
         check = text("certificate.check_on_engine")
     signed = text("certificate.signed" if "signature" in facts["certificate"] else "certificate.not_signed")
+    yes, no = texts("certificate.checkable not_checkable")
     rows = tuple(
-        (
-            each["promise"],
-            each["found"] or "–",
-            text("certificate.checkable" if each["checkable"] else "certificate.not_checkable"),
-        )
+        (each["promise"], each["found"] or "–", yes if each["checkable"] else no)
         for each in facts["certificate"]["found"]
     )
     return (

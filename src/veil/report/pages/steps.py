@@ -33,26 +33,26 @@ def summarize(facts: dict[str, Any]) -> str:
 
 def request(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the methods with their parameters and figures."""
-    steps = facts["asked"]["steps"]
+    steps = [(str(at), step) for at, step in enumerate(facts["asked"]["steps"], 1)]
     blocks: list[Block] = [
         Paragraph(text("mask.methods_asked")),
         table(
             "mask.step method what_it_does common.defends_against",
             (
-                (str(at), step["kind"], step["definition"], joined(map(attack, step["attacks"]), ", ") or "–")
-                for at, step in enumerate(steps, 1)
+                (at, step["kind"], step["definition"], joined(map(attack, step["attacks"]), ", ") or "–")
+                for at, step in steps
             ),
         ),
         Heading(text("common.their_parameters")),
         table(
             "mask.step common.columns mask.parameters",
             (
-                (str(at), list_names(step["columns"], 60) or "–", _spell_parameters(step["parameters"]))
-                for at, step in enumerate(steps, 1)
+                (at, list_names(step["columns"], 60) or "–", _spell_parameters(step["parameters"]))
+                for at, step in steps
             ),
         ),
     ]
-    figures = [row for at, step in enumerate(steps, 1) if "figures" in step for row in _figures(at, step)]
+    figures = [row for at, step in steps if "figures" in step for row in _figures(at, step)]
     if figures and not facts["private"]:
         blocks += [
             Heading(text("mask.each_step_cost")),
@@ -63,8 +63,8 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
             Paragraph(text("mask.linkage_explained"), "note"),
         ]
     facts_of = [
-        (str(at), name, number(value) if isinstance(value, int | float) else value)
-        for at, step in enumerate(steps, 1)
+        (at, name, number(value) if isinstance(value, int | float) else value)
+        for at, step in steps
         for name, value in step["facts"].items()
     ]
     if facts_of and not facts["private"]:
@@ -78,7 +78,7 @@ def _spell_parameters(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {spell_parameter(value)}" for name, value in parameters.items()) or "–"
 
 
-def _figures(at: int, step: dict[str, Any]) -> list[Row]:
+def _figures(at: str, step: dict[str, Any]) -> list[Row]:
     """Return the loss and the risk of a step, in a row for each changed column."""
     figures = step["figures"]
     changed = list(figures["changed"].items())[:6]
@@ -89,4 +89,4 @@ def _figures(at: int, step: dict[str, Any]) -> list[Row]:
         " → ".join(percent(each) for each in figures["uniques"]),
     )
     first, *others = columns
-    return [(str(at), *first, *together), *(("", *each, "", "", "") for each in others)]
+    return [(at, *first, *together), *(("", *each, "", "", "") for each in others)]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from veil.base.wording import Text, Verbatim
+from veil.base.wording import Phrase, Verbatim
 from veil.report.pictures.shapes import (
     ACCENT,
     AFTER,
@@ -131,7 +131,7 @@ def _value(value: str | None, most: int = 24) -> str:
 
 def _interval(interval: str | None) -> str:
     """Return an interval of numbers as a label: `-5 to <0`."""
-    if not isinstance(interval, Text):
+    if not isinstance(interval, Phrase):
         return text("pictures.missing")
     ends = {name: str(end).replace("-", "−") for name, end in interval.values.items()}
     return text("pictures.interval", **ends)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from veil.base.html import html_table
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 
 Kind = Literal[
     "contact data",
@@ -85,10 +85,10 @@ def quoted(names: Sequence[str], most: int = 5, *, last: str = "and") -> str:
     ("'a'", "'a', 'b' or 'c'", "'a' and 2 more")
     """
     parts: list[str] = [repr(name) for name in names[:most]]
-    parts += [Text("{count} more", count=len(names) - most)] if len(names) > most else []
+    parts += [Phrase("{count} more", count=len(names) - most)] if len(names) > most else []
     if len(parts) == 1:
         return parts[0]
-    return Text(f"{{names}} {last} {{last}}", names=", ".join(parts[:-1]), last=parts[-1])
+    return Phrase(f"{{names}} {last} {{last}}", names=", ".join(parts[:-1]), last=parts[-1])
 
 
 def percent(share: float) -> str:

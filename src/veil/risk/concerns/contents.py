@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.risk.concerns.concern import Concern
 from veil.risk.concerns.context import ReleaseContext, ReleasedColumn
 from veil.risk.identify.detection import personal_category
@@ -32,17 +32,17 @@ def identifying_texts(context: ReleaseContext) -> Iterator[Concern]:
         category, reason = match
         if category == "free text":
             template = "{column!r} holds free text, which may contain anything about anybody: {reason}."
-            statement = Text(template, column=name, reason=reason)
-            remedy = Text("Remove {column!r}, or make categories of it.", column=name)
+            statement = Phrase(template, column=name, reason=reason)
+            remedy = Phrase("Remove {column!r}, or make categories of it.", column=name)
             yield Concern("free text", (name,), statement, remedy)
         else:
             template = "{column!r} looks like {category}: {reason}."
-            statement = Text(template, column=name, category=category, reason=reason)
+            statement = Phrase(template, column=name, category=category, reason=reason)
             yield Concern(
                 "contact data",
                 (name,),
                 statement,
-                Text("Remove it: make {column!r} identifying.", column=name),
+                Phrase("Remove it: make {column!r} identifying.", column=name),
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.engines.engine_source import EngineSource
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.outcome import Outcome
@@ -76,7 +76,7 @@ class ReleaseContext:
         """Describe how columns can be covered; masks know no quasi-identifiers."""
         roles = "a quasi-identifier" if what == "it" else "quasi-identifiers"
         cover = f"mask {what}" if self.outcome.plan is None else f"make {what} {roles}"
-        return Text(f"Remove {{columns}}, or {cover}{unless}.", columns=columns)
+        return Phrase(f"Remove {{columns}}, or {cover}{unless}.", columns=columns)
 
     @functools.cached_property
     def unchanged(self) -> list[str]:

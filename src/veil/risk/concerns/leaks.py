@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.risk.concerns.concern import Concern, percent
 from veil.risk.concerns.context import SAMPLE, Codes, ReleaseContext, Rows, can_be_compared, whole_groups
 from veil.tables.columns import encode_values, is_quantity, is_text, ranks
@@ -105,11 +105,13 @@ def _concern_about_column(context: ReleaseContext, name: str, shares: dict[str, 
     names = sorted(shares, key=lambda each: -shares[each])
     leading = ", ".join(f"{each!r} ({percent(shares[each])})" for each in names[:5])
     if len(names) > 5:
-        leading = Text("{names} and {last}", names=leading, last=Text("{count} more", count=len(names) - 5))
+        leading = Phrase(
+            "{names} and {last}", names=leading, last=Phrase("{count} more", count=len(names) - 5)
+        )
     return Concern(
         "reveals another column",
         (name, *names),
-        Text(
+        Phrase(
             "{column!r} is published unchanged and reveals what is hidden in {columns}.",
             column=name,
             columns=leading,
@@ -127,19 +129,19 @@ def revealing_order(context: ReleaseContext) -> Iterator[Concern]:
     names = tuple(sorted(shares, key=lambda each: -shares[each]))
     if names:
         leading = ", ".join(f"{each!r} ({percent(shares[each])})" for each in names[:5])
-        statement = Text(
+        statement = Phrase(
             "The rows are in the order of the input, which reveals what is hidden in {columns}.",
             columns=leading,
         )
     else:
-        statement = Text(
+        statement = Phrase(
             "The rows are in the order of the input: anyone with a list in the same order can match the two row by row."
         )
     yield Concern(
         "row order",
         names,
         statement,
-        Text("Use a random order, which is the default: {option}.", option='order="random"'),
+        Phrase("Use a random order, which is the default: {option}.", option='order="random"'),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.hierarchies import identity
 from veil.models import KAnonymity
 from veil.outcome.linked_tables import TableOut
@@ -82,5 +82,5 @@ def about(table: str, concern: Concern) -> Concern:
     return dataclasses.replace(
         concern,
         columns=columns,
-        statement=Text("Table {table!r}: {statement}", table=table, statement=concern.statement),
+        statement=Phrase("Table {table!r}: {statement}", table=table, statement=concern.statement),
     )

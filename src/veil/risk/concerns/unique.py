@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.risk.concerns.concern import Concern, percent, quoted
 from veil.risk.concerns.context import ReleaseContext, ReleasedColumn, count_alone, whole_groups
 from veil.tables.columns import number_rows
@@ -42,7 +42,7 @@ def unique_columns(context: ReleaseContext) -> Iterator[Concern]:
             yield Concern(
                 "nearly unique",
                 (name,),
-                Text(
+                Phrase(
                     "{share} of the records have a value of {column!r} that no other record has, and no model covers it.",
                     share=percent(share),
                     column=name,
@@ -68,7 +68,7 @@ def unique_together(context: ReleaseContext, unique: set[str]) -> Iterator[Conce
             yield Concern(
                 "nearly unique",
                 each,
-                Text(
+                Phrase(
                     "{share} of the records have a combination of {columns} that no other record has, and no model "
                     "covers them.",
                     share=percent(shares[each]),
@@ -116,7 +116,7 @@ def unique_in_classes(context: ReleaseContext, unique: set[str]) -> Iterator[Con
     yield Concern(
         "unique with quasi-identifiers",
         tuple(names),
-        Text(
+        Phrase(
             f"Anyone who knows {any_of}{{columns}} in addition to the published quasi-identifiers can single out up to "
             f"{{share}} of the records{for_one}, however large their classes are.",
             columns=quoted(names),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.errors import Say
 from veil.models import KAnonymity
 from veil.risk.concerns.concern import Concern, percent, quoted
@@ -38,12 +38,12 @@ def without_model(context: ReleaseContext) -> Iterator[Concern]:
     yield Concern(
         "no model",
         names,
-        Text(
+        Phrase(
             f"{{columns}} {are} sensitive, but no model of the plan covers {them}: all records of a class may have the "
             "same value, and anyone who finds the class learns it.",
             columns=quoted(names),
         ),
-        Text("Add a model for {columns}, such as {models}.", columns=quoted(names), models=models),
+        Phrase("Add a model for {columns}, such as {models}.", columns=quoted(names), models=models),
     )
 
 
@@ -76,7 +76,7 @@ def not_looked_at(context: ReleaseContext) -> Iterator[Concern]:
     yield Concern(
         "not looked at",
         names,
-        Text(
+        Phrase(
             f"{{columns}} {are} published by the engine as stored: Veil has read no value of {them}, so nothing here is "
             f"about {them}.",
             columns=quoted(names),
@@ -95,7 +95,7 @@ def _structures(context: ReleaseContext) -> Iterator[Concern]:
     yield Concern(
         "not looked at",
         names,
-        Text(
+        Phrase(
             f"{{columns}} {'holds' if len(names) == 1 else 'hold'} structures or maps, and nothing inside them is "
             "examined: one field may name a person, or be different for everybody.",
             columns=quoted(names),
@@ -113,7 +113,7 @@ def aggregates_of_two(context: ReleaseContext) -> Iterator[Concern]:
     yield Concern(
         "aggregates of two",
         aggregated,
-        Text(
+        Phrase(
             f"{{pairs:,}} {'class has' if pairs == 1 else 'classes have'} {outcome.after.spell(2)}, and the aggregate of {{columns}} "
             "is that of both: each of the two people can compute the value of the other.",
             pairs=pairs,
@@ -138,7 +138,7 @@ def emptied(context: ReleaseContext) -> Iterator[Concern]:
     yield Concern(
         "emptied",
         tuple(names),
-        Text(
+        Phrase(
             f"{{columns}} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
             columns=quoted(names),
         ),
@@ -166,7 +166,7 @@ def pseudonyms(context: ReleaseContext) -> Iterator[Concern]:
     for name in context.pseudonyms:
         column = context.column(name)
         alone = column.alone / context.records
-        how = Text(
+        how = Phrase(
             "{share} of the records have one of their own"
             if alone >= 1 - _REPEATED
             else "{different:,} of them stand for {records:,} records, whose rows are linked by them",
@@ -177,12 +177,12 @@ def pseudonyms(context: ReleaseContext) -> Iterator[Concern]:
         yield Concern(
             "pseudonyms",
             (name,),
-            Text(
+            Phrase(
                 "{column!r} holds pseudonyms: {how}, and tables with the same pseudonyms can be joined.",
                 column=name,
                 how=how,
             ),
-            Text(
+            Phrase(
                 "Remove {column!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
                 column=name,
             ),
@@ -217,7 +217,7 @@ def several_rows(context: ReleaseContext) -> Iterator[Concern]:
         yield Concern(
             "several rows a person",
             (name,),
-            Text(
+            Phrase(
                 "Judging by {column!r}, {rows:,} rows belong to {people:,} people. Classes count rows: the smallest has "
                 "{smallest:,}, but one has rows of only {fewest:,} of these people.",
                 column=name,
@@ -226,7 +226,7 @@ def several_rows(context: ReleaseContext) -> Iterator[Concern]:
                 smallest=int(sizes.min()),
                 fewest=fewest,
             ),
-            Text(
+            Phrase(
                 "Count people instead ({option}), or turn the rows of each person into one before you anonymize.",
                 option=str(Say("person", name)),
             ),

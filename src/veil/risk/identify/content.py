@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.risk.identify.vocabulary import CITIES, FIRST_NAMES, LAST_NAMES, RESTRICTED_ZIP_AREAS, STATES
 from veil.tables.columns import encode_values, is_list, is_text
 
@@ -153,11 +153,11 @@ def texts_about_people(
     share = int(np.count_nonzero(naming | inside)) / len(values)
     if share > threshold or int(np.count_nonzero(inside)) > _INSIDE * len(values):
         template = "{share} of {different:,} different values contain a name, number or address of a person"
-        evidence["contact data"] = share, Text(template, share=f"{share:.0%}", different=different)
+        evidence["contact data"] = share, Phrase(template, share=f"{share:.0%}", different=different)
     long = int(np.count_nonzero(matching(values, _WORDS))) / len(values)
     if long > threshold and different >= max(_SENTENCES, _OWN_TEXT * records):
         template = "{share} of {different:,} different values have five words or more"
-        evidence["free text"] = long, Text(template, share=f"{long:.0%}", different=different)
+        evidence["free text"] = long, Phrase(template, share=f"{long:.0%}", different=different)
     return evidence
 
 

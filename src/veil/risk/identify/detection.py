@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.base.keywords import own_keywords
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.errors import ParameterError
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import (
@@ -85,7 +85,9 @@ def detect_identifiers(
         elif by_name is not None:
             category, likeness, word = by_name
             identifiers.append(
-                Identifier(name, category, "name", likeness, Text("column name matches {word!r}", word=word))
+                Identifier(
+                    name, category, "name", likeness, Phrase("column name matches {word!r}", word=word)
+                )
             )
         identifiers += by_content(name, table[name], threshold, today or date.today(), marker)
     return tuple(identifiers)
@@ -210,7 +212,7 @@ def by_content(
             if small:
                 template += ", {small:,} of them in US areas of 20,000 people or fewer"
             counts = {"count": int(np.count_nonzero(hits)), "all": len(values), "small": small}
-            reason = Text(template, category=_MANY.get(category, category), **counts)
+            reason = Phrase(template, category=_MANY.get(category, category), **counts)
             identifiers.append(Identifier(name, category, "content", share, reason))
     if is_text(kind) and not any(each.category not in SHARED for each in identifiers):
         further = texts_about_people(values, looks, threshold, different=len(values), records=len(column))
@@ -236,6 +238,6 @@ def personal_category(
     likely = max(shares, key=lambda each: shares[each])
     if shares[likely] > threshold:
         template = "{share} of {different:,} different values do"
-        return likely, Text(template, share=f"{shares[likely]:.0%}", different=different)
+        return likely, Phrase(template, share=f"{shares[likely]:.0%}", different=different)
     further = texts_about_people(texts, hits, threshold, different=different, records=records)
     return next(((category, reason) for category, (_, reason) in further.items()), None)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from veil.base.html import html_table
 from veil.base.keywords import own_keywords
-from veil.base.wording import Text
+from veil.base.wording import Phrase
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import SHARED, different_texts, matching
 from veil.risk.identify.detection import Identifier, detect_identifiers, match_name
@@ -122,7 +122,7 @@ def _propose_role(
             template += ", as is usual for measurements and amounts: sensitive if nobody else can know them"
         role = max(evidence, key=lambda each: evidence[each][0], default=unknown)
         confidence, reasons = evidence.get(role, (own, []))
-        evidence[role] = confidence, [*reasons, Text(template, share=f"{own:.0%}")]
+        evidence[role] = confidence, [*reasons, Phrase(template, share=f"{own:.0%}")]
     if name_is_weight(name) and _is_survey_weight(values):
         reason = "looks like a survey weight, not a body weight: round it, or leave it out"
         return Proposal(name, "quasi-identifying", own, (reason,))
@@ -181,12 +181,12 @@ def _evidence(
     for role, words in _ROLE_WORDS.items():
         likely = match_name(name, {role: words})
         if likely is not None:
-            evidence[role].append((likely[1], Text("column name matches {word!r}", word=likely[2])))
+            evidence[role].append((likely[1], Phrase("column name matches {word!r}", word=likely[2])))
     values = different_texts(column, marker)
     codes = int(np.count_nonzero(matching(values, _DIAGNOSIS))) / max(1, len(values))
     if codes > threshold:
         template = "{share} of {all:,} distinct values look like {category}"
-        reason = Text(template, share=f"{codes:.0%}", all=len(values), category="diagnosis codes")
+        reason = Phrase(template, share=f"{codes:.0%}", all=len(values), category="diagnosis codes")
         evidence["sensitive"].append((codes, reason))
     return {
         role: (

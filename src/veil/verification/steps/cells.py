@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.exact import decimal_fraction
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.published.finding import Finding
 from veil.tables.arrow import categories, decode_column
 from veil.tables.columns import as_numbers, encode_values, is_number, ranks, whole_numbers
@@ -52,7 +52,7 @@ def _recoding(step: MaskStep) -> Iterator[Finding]:
     else:
         labels = _cut(step, method.breaks, method.labels)
     wrong = sum(labels.get(old) != new for old, new in step.texts(name))
-    yield _finding(Text("every cell of {column!r} is recoded as declared", column=name), wrong)
+    yield _finding(Phrase("every cell of {column!r} is recoded as declared", column=name), wrong)
 
 
 def _cut(
@@ -174,7 +174,7 @@ def _rounding(step: MaskStep) -> Iterator[Finding]:
         wrong = int(np.count_nonzero(_wrongly_rounded(old, new, base, nearest=method.method == "nearest")))
         which = "the nearest" if method.method == "nearest" else "a neighbouring"
         template = f"every number of {{column!r}} is rounded to {which} multiple of {{base}}"
-        yield _finding(Text(template, column=name, base=str(base)), wrong)
+        yield _finding(Phrase(template, column=name, base=str(base)), wrong)
 
 
 def _wrongly_rounded(old: pa.Array, new: pa.Array, base: Fraction, *, nearest: bool) -> NDArray[np.bool_]:
@@ -241,7 +241,7 @@ def _randomized_response(step: MaskStep) -> Iterator[Finding]:
     fits = pa.types.is_string(step.after[name].type) and categories <= possible
     measured = "others"
     if fits:
-        measured = Text("{some} of {all}", some=len(categories & possible), all=len(method.categories))
+        measured = Phrase("{some} of {all}", some=len(categories & possible), all=len(method.categories))
     yield Finding(f"column {name!r} shows declared categories only, as text", fits, measured)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.published.finding import Finding
 from veil.tables.spelling import encode_people
 from veil.verification.steps.rows import Integers, MaskStep
@@ -87,7 +87,7 @@ def _date_shifting(step: MaskStep) -> Iterator[Finding]:
     counted = (low[whose] <= shift) & (shift <= high[whose]) & np.isin(shift, shifts)
     left -= np.bincount(whose[counted], minlength=number)
     fewest = int(left.min(initial=shifts.size))
-    promise = Text(
+    promise = Phrase(
         "at least {least} shifts are possible for everybody, given the period of the table",
         least=method.least,
     )

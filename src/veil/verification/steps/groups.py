@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.models import ratio_distance
 from veil.models.closeness.model import TCloseness
 from veil.models.diversity import DistinctLDiversity
@@ -47,11 +47,11 @@ def _microaggregation(step: MaskStep) -> Iterator[Finding]:
     for names in [(name,) for name in method.columns] if alone else [method.columns]:
         finding = verify_model(step.published(names), KAnonymity(method.k))
         alone_too = " alone" if len(names) < len(method.columns) else ""
-        promise = Text(
+        promise = Phrase(
             f"{{k}}-anonymity in {{columns}}{alone_too}", k=method.k, columns=", ".join(map(repr, names))
         )
         if not step.before.owners.are_records:
-            promise = Text("{promise}, counting people", promise=promise)
+            promise = Phrase("{promise}, counting people", promise=promise)
         yield Finding(promise, finding.holds, finding.measured)
 
 
@@ -109,7 +109,8 @@ def _items(step: MaskStep) -> Iterator[Finding]:
     model = KMAnonymity(method.column, method.k, method.m, method.separator)
     finding = model.verify(Published(Rows.of(sets), list(method.within), suppressed="none"))
     agree = f" among records that agree in {', '.join(map(repr, method.within))}" if method.within else ""
-    yield Finding(f"{finding.promise}{agree}", finding.holds, finding.measured)
+    promise = f"{finding.promise}{agree}" if agree else finding.promise
+    yield Finding(promise, finding.holds, finding.measured)
     old, new = step.old(method.column), step.new(method.column)
     if method.person is not None:  # one item in each row
         old, new = (
@@ -173,7 +174,7 @@ def _group_sizes(step: MaskStep, k: int, group: str) -> Finding:
         dict(zip(*np.unique(np.array(table[group]), return_counts=True), strict=True))
         for table in (step.after, step.apart[SECOND])
     )
-    smallest = min([*sizes.values(), *again.values()], default=k)
+    smallest = int(min([*sizes.values(), *again.values()], default=k))
     promise = f"every group has at least {k} records"
     return Finding(
         promise, sizes == again and smallest >= k, f"at least {smallest}" if sizes == again else "others"
@@ -232,7 +233,7 @@ def _buckets(step: MaskStep) -> Iterator[Finding]:
         )
         yield Finding(
             f"ratio distance of {name!r} at most {method.t} ({ratio_distance.LABEL})",
-            ratio is not None and ratio <= method.t,
+            bool(ratio is not None and ratio <= method.t),
             "a value that a group does not have" if ratio is None else str(ratio),
         )
     yield Finding(f"{name!r} shows at most {method.t + 1} buckets", bool(fits), f"{sizes.size}")

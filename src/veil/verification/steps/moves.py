@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from veil.base.exact import decimal_fraction
-from veil.base.wording import Text, plural
+from veil.base.wording import Phrase, plural
 from veil.published.finding import Finding
 from veil.tables.arrow import decode_column
 from veil.tables.columns import as_numbers, ranks
@@ -26,7 +26,7 @@ def verify_same_values(
     different = int(np.count_nonzero(np.sort(base + old) != np.sort(base + new)))
     column_list = ", ".join(map(repr, names))
     holds = "holds" if len(names) == 1 else "hold together"
-    promise: str = Text(f"{{columns}} {holds} the values of the input, each as often", columns=column_list)
+    promise: str = Phrase(f"{{columns}} {holds} the values of the input, each as often", columns=column_list)
     promise = f"{promise}{where}" if where else promise
     return Finding(promise, not different, "others" if different else "the same")
 
@@ -100,7 +100,7 @@ def _ranks(step: MaskStep) -> Iterator[Finding]:
         apart = np.maximum(starts[after] - ends[before] + 1, starts[before] - ends[after] + 1)
         farthest = max(farthest, int(np.maximum(apart, 0).max(initial=0)))
     yield Finding(
-        Text("no value moved by more than {ranks} ranks", ranks=window), farthest <= window, f"{farthest}"
+        Phrase("no value moved by more than {ranks} ranks", ranks=window), farthest <= window, f"{farthest}"
     )
 
 

@@ -26,7 +26,10 @@ from veil.api.release import Release
 from veil.engines.relation import Relation
 from veil.hierarchies import Holders, uncovered
 from veil.plan.prepare import distinct_values
-from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
+from veil.risk import find_repeats, propose_roles, singled_out
+from veil.risk.identify.repeats import Repeated
+from veil.risk.identify.roles import Proposal
+from veil.risk.singling_out import SingledOut, SinglingOut
 from veil.tables import Source
 from veil.tables.arrow import dictionary_encoded
 from veil.tables.columns import encode_values

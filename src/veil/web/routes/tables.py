@@ -17,7 +17,9 @@ from veil.base.declare import explain
 from veil.errors import ParameterError
 from veil.plan.plan import ASK
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
-from veil.risk import Proposal, Repeated, SingledOut
+from veil.risk.identify.repeats import Repeated
+from veil.risk.identify.roles import Proposal
+from veil.risk.singling_out import SingledOut
 from veil.synthetic import patients
 from veil.tables import Csv, Excel, Format, read
 from veil.tables.csv.bad_cells import Mistakes

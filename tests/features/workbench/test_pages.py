@@ -679,6 +679,26 @@ def test_help_is_read_and_searched_offline_and_every_sign_opens_its_place(person
     assert [each["id"] for each in told["violations"]] == []
 
 
+def test_two_changes_at_once_are_both_kept(person):
+    """The second is of the plan as the first leaves it, although the answer to that one is still to come."""
+    person.plan()
+    person.open("promises")
+    page, add = person.page, person.page.get_by_label(person.say("promises.add"))
+    promises = page.locator("li.promise")
+    promises.first.wait_for()
+    before = promises.count()
+
+    def slowly(route):
+        if route.request.method == "PATCH":
+            page.wait_for_timeout(700)
+        route.continue_()
+
+    page.route("**/api/v1/plan", slowly)
+    for kind in ("SampleUniqueness", "AverageReidentificationRisk"):
+        add.select_option(kind)
+    expect(promises).to_have_count(before + 2)
+
+
 def test_typing_errors_are_counted_and_the_grid_is_walked_by_keys(person, tmp_path):
     page = person.page
     lines = [f"{20 + i % 50 if i % 50 else 'n/a'},{i}" for i in range(250)]

@@ -40,14 +40,15 @@ function Document({ place }) {
 
 export default function Help({ steps }) {
   const [pages, setPages] = useState([]);
-  const [text, setText] = useState("");
+  const [search, setSearch] = useState({ text: "" });
   const [found, setFound] = useState(null);
   const { place } = state;
+  // A text is of the place where it was typed: elsewhere there is none, and one that is typed at once is not taken away.
+  const text = search.place === place ? search.text : "", setText = (typed) => setSearch({ text: typed, place });
   useEffect(() => { attempt(async () => setPages(await get("/help"))); }, []);
-  useEffect(() => { setText(""); }, [place]);
   useEffect(() => {
     let wanted = true;
-    if (text.trim().length < 2) return setFound(null);
+    if (text.trim().length < 2) return void setFound(null);
     const timer = setTimeout(() => attempt(async () => { const told = await post("/help/search", { text }); if (wanted) setFound(told); }), 150);
     return () => { wanted = false; clearTimeout(timer); };
   }, [text]);

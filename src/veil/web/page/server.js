@@ -114,10 +114,14 @@ export function running(kind) {
 
 let last = Promise.resolve();
 
-/** Change the plan. One change waits for the one before it: only those of another window are in the way. */
+/**
+ * Change the plan. One change waits for the one before it: only those of another window are in the way. What depends on what
+ * there is already, such as one model more, is a function of the draft as the change before it left it.
+ */
 export function change(words, set) {
   const made = last.then(async () => {
-    update({ plan: await ask("PATCH", "/plan", { version: state.plan.version, words, set }) });
+    const changes = typeof set === "function" ? set(state.plan.draft) : set;
+    update({ plan: await ask("PATCH", "/plan", { version: state.plan.version, words, set: changes }) });
     await refreshRelease();
   });
   last = made.catch(() => {});

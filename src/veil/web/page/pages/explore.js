@@ -70,8 +70,8 @@ function Pins({ pins }) {
   const [known, setKnown] = useState(new Map());
   const [pair, setPair] = useState([]);
   const { id, search, records } = state.release;
-  const put = (words, made) => attempt(() => change(words, { pins: made }));
-  const pin = () => { put(t("pins.added"), [...state.plan.draft.pins, { levels: search.transformation, note }]); setNote(""); };
+  const put = (words, changed) => attempt(() => change(words, (draft) => ({ pins: changed(draft.pins) })));
+  const pin = () => { put(t("pins.added"), (all) => [...all, { levels: search.transformation, note }]); setNote(""); };
   useEffect(() => {
     let wanted = true;
     (async () => {
@@ -103,7 +103,7 @@ function Pins({ pins }) {
         const node = known.get(JSON.stringify(each.levels));
         return html`<tr><td><label><input type="checkbox" checked=${pair.includes(at)} onChange=${(event) => choose(at, event.target.checked)} /> ${letter(at)}</label></td><th scope="row">${each.note || "–"}</th><td>${spell(each.levels)}</td><td>${node ? number(node.score ?? node.bound, 4) : "…"}</td><td>${node ? percent(node.suppressed / Math.max(1, records)) : "…"}</td>
           <td>${node ? `${node.state === "anonymous" ? "✓" : "✗"} ${t(`node.${node.state}`)}` : ""}</td>
-          <td class="row"><${Take} levels=${each.levels} /><button class="icon" aria-label=${`${t("remove")} ${letter(at)} ${each.note}`} onClick=${() => { setPair([]); put(t("pins.removed"), state.plan.draft.pins.filter((one) => one !== each)); }}>×</button></td></tr>`;
+          <td class="row"><${Take} levels=${each.levels} /><button class="icon" aria-label=${`${t("remove")} ${letter(at)} ${each.note}`} onClick=${() => { setPair([]); put(t("pins.removed"), (all) => all.filter((one) => JSON.stringify(one) !== JSON.stringify(each))); }}>×</button></td></tr>`;
       })}</tbody></table><//>
     <p class="row">${pair.length === 2 ? html`<span>${t("compare.pair", { a: letter(pair[0]), b: letter(pair[1]) })}</span>
       ${["risk", "use"].map((step) => html`<button disabled=${running("apply").length > 0} onClick=${() => compare(step)}>${t(`step.${step}`)}</button>`)}` : html`<span class="quiet">${t("compare.choose")}</span>`}</p>` : null}</section>`;
@@ -114,7 +114,7 @@ function Chosen({ node }) {
   if (!node) return null;
   const levels = asLevels(node);
   return html`<p class="card compared"><span><b>${t("explore.chosen.now")}</b> ${inWords(node.levels)} · ${t("explore.loss")} ${number(node.score ?? node.bound, 4)} · ${node.state === "anonymous" ? "✓" : "✗"} ${t(`node.${node.state}`)}</span>
-    <span class="row">${node.state === "anonymous" ? html`<${Take} levels=${levels} />` : null}<button onClick=${() => attempt(() => change(t("pins.added"), { pins: [...state.plan.draft.pins, { levels, note: "" }] }))}>${t("pins.one")}</button></span></p>`;
+    <span class="row">${node.state === "anonymous" ? html`<${Take} levels=${levels} />` : null}<button onClick=${() => attempt(() => change(t("pins.added"), (draft) => ({ pins: [...draft.pins, { levels, note: "" }] })))}>${t("pins.one")}</button></span></p>`;
 }
 
 /** The neighbours of the transformation that was taken: one level more or less, column by column. */

@@ -57,11 +57,14 @@ function Line({ model, index, models, told }) {
   const declared = (state.catalogues.models ?? []).find((each) => each.kind === model.kind);
   if (!declared) return null;
   const set = (name, value) => {
-    const made = { ...model, [name]: value };
-    if (value === undefined) delete made[name];
-    attempt(() => change(`${model.kind}: ${name} ${value ?? ""}`, { models: models.map((each, at) => (at === index ? made : each)), preset: null }));
+    const changed = (each) => {
+      const made = { ...each, [name]: value };
+      if (value === undefined) delete made[name];
+      return made;
+    };
+    attempt(() => change(`${model.kind}: ${name} ${value ?? ""}`, (draft) => ({ models: draft.models.map((each, at) => (at === index ? changed(each) : each)), preset: null })));
   };
-  const keep = (wanted) => attempt(() => change(t("promises.removed", { model: model.kind }), { models: models.filter(wanted), preset: null }));
+  const keep = (wanted) => attempt(() => change(t("promises.removed", { model: model.kind }), (draft) => ({ models: draft.models.filter(wanted), preset: null })));
   const alike = models.filter((each) => each.kind === model.kind).length;
   const again = models[index - 1]?.kind === model.kind; // a survey has one line for each answer: explained once
   return html`<li class=${again ? "promise again" : "promise"}>
@@ -113,7 +116,7 @@ function Add({ models }) {
       if (each.required) model[each.name] = each.name === "attribute" ? columnsOf("sensitive")[0] : (STARTS[kind]?.[each.name] ?? START[each.name]);
     }
     if ("attribute" in model && !model.attribute) return attempt(async () => { throw new Error(t("promises.nosensitive")); });
-    return attempt(() => change(t("promises.added", { model: kind }), { models: [...models, model], preset: null }));
+    return attempt(() => change(t("promises.added", { model: kind }), (draft) => ({ models: [...draft.models, model], preset: null })));
   };
   return html`<label>${t("promises.add")} <select value="" onChange=${(event) => { add(event.target.value); event.target.value = ""; }}>
     <option value="">…</option>
@@ -184,11 +187,14 @@ function Estimate({ draft }) {
 function Matters({ draft, quasi }) {
   const quality = typeof draft.quality === "string" ? { kind: "Loss" } : draft.quality;
   if (draft.quality !== "loss" && quality.kind !== "Loss") return null;
-  const put = (words, made) => attempt(() => change(words, { quality: { ...quality, kind: "Loss", ...made } }));
+  const put = (words, changed) => attempt(() => change(words, (now) => {
+    const before = typeof now.quality === "string" ? {} : now.quality;
+    return { quality: { ...before, kind: "Loss", ...changed(before) } };
+  }));
   const weights = quality.weights ?? {};
   return html`<fieldset><legend>${t("matters.weights")}</legend><p class="quiet">${t("matters.about")}</p>
-      ${quasi.map((name) => html`<label class="slider"><span>${name}</span> <${Typed} type="range" min="0" max="1" step="0.1" value=${under(weights, name) ?? 0.5} onTake=${(text) => put(t("matters.changed", { column: name, value: text }), { weights: { ...weights, [name]: Number(text) } })} /> <output>${number(under(weights, name) ?? 0.5, 1)}</output></label>`)}</fieldset>
-    <label class="slider"><span>${t("matters.factor")}</span> <${Typed} type="range" min="0" max="1" step="0.05" value=${1 - (quality.factor ?? 0.5)} onTake=${(text) => put(t("matters.factor"), { factor: 1 - Number(text) })} /></label>`;
+      ${quasi.map((name) => html`<label class="slider"><span>${name}</span> <${Typed} type="range" min="0" max="1" step="0.1" value=${under(weights, name) ?? 0.5} onTake=${(text) => put(t("matters.changed", { column: name, value: text }), (before) => ({ weights: { ...before.weights, [name]: Number(text) } }))} /> <output>${number(under(weights, name) ?? 0.5, 1)}</output></label>`)}</fieldset>
+    <label class="slider"><span>${t("matters.factor")}</span> <${Typed} type="range" min="0" max="1" step="0.05" value=${1 - (quality.factor ?? 0.5)} onTake=${(text) => put(t("matters.factor"), () => ({ factor: 1 - Number(text) }))} /></label>`;
 }
 
 export default function Promises() {

@@ -81,13 +81,16 @@ const offered = (declared) =>
 function Step({ step, at }) {
   const draft = state.plan.draft;
   const declared = (state.catalogues.masks ?? []).find((each) => each.kind === step.kind);
-  const put = (words, masks) => attempt(() => change(words, { masks }));
+  const put = (words, changed) => attempt(() => change(words, (now) => ({ masks: changed(now.masks) })));
   const set = (name, value) => {
-    const made = { ...step, [name]: value };
-    if (value === undefined) delete made[name];
-    put(`${step.kind}: ${name}`, draft.masks.map((each, index) => (index === at ? made : each)));
+    const changed = (each) => {
+      const made = { ...each, [name]: typeof value === "function" ? value(each[name] ?? []) : value };
+      if (value === undefined) delete made[name];
+      return made;
+    };
+    put(`${step.kind}: ${name}`, (masks) => masks.map((each, index) => (index === at ? changed(each) : each)));
   };
-  const remove = () => put(`${t("remove")} ${step.kind}`, draft.masks.filter((_, index) => index !== at));
+  const remove = () => put(`${t("remove")} ${step.kind}`, (masks) => masks.filter((_, index) => index !== at));
   const kept = state.table.columns.filter((name) => !["identifying", "drop"].includes(under(draft.roles, name)) || name === draft.person);
   const shown = (declared?.parameters ?? []).filter((each) => COLUMNS.includes(each.name) || (each.required && each.name in START) || each.name in step);
   return html`<li class="promise"><b>${step.kind}</b> <${Info} title=${step.kind} paragraphs=${declared?.paragraphs ?? []} />
@@ -96,7 +99,7 @@ function Step({ step, at }) {
     <p class="row">${shown.map((each) => {
       const value = step[each.name];
       if (each.name === "columns") {
-        return html`<fieldset><legend>${t("search.columns")}</legend>${kept.map((name) => html`<label class="inline"><input type="checkbox" checked=${(value ?? []).includes(name)} onChange=${(event) => set("columns", event.target.checked ? [...(value ?? []), name] : value.filter((one) => one !== name))} /> ${name}</label>`)}</fieldset>`;
+        return html`<fieldset><legend>${t("search.columns")}</legend>${kept.map((name) => html`<label class="inline"><input type="checkbox" checked=${(value ?? []).includes(name)} onChange=${(event) => { const on = event.target.checked; set("columns", (now) => (on ? [...now, name] : now.filter((one) => one !== name))); }} /> ${name}</label>`)}</fieldset>`;
       }
       if (COLUMNS.includes(each.name)) {
         return html`<label>${each.name} <select value=${value ?? ""} onChange=${(event) => set(each.name, event.target.value || undefined)}><option value="">…</option>${kept.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
@@ -122,7 +125,7 @@ function Masks() {
       else if (each.required && each.name in START) step[each.name] = START[each.name];
     }
     if (!declared.find((one) => one.kind === kind).parameters.some((each) => each.required) && kind === "RandomSampling") step.fraction = START.fraction;
-    return attempt(() => change(`${t("search.method")}: ${kind}`, { masks: [...draft.masks, step] }));
+    return attempt(() => change(`${t("search.method")}: ${kind}`, (now) => ({ masks: [...now.masks, step] })));
   };
   return html`<p class="quiet">${t("search.masks.about")}</p>
     <ul class="promises">${draft.masks.map((step, at) => html`<${Step} key=${`${step.kind}${at}`} step=${step} at=${at} />`)}</ul>

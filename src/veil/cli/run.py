@@ -15,7 +15,7 @@ from veil.api.open import Place, place_of, target_place
 from veil.api.rehearse import Rehearsal, rehearse
 from veil.api.resolve import Run, resolve
 from veil.api.run import Done, carry_out
-from veil.cli import failures, files, show
+from veil.cli import failures, files, grammar, show
 from veil.cli.base import Acknowledge, InputAndOutput, Overwrite, Releasing, app
 from veil.cli.commands.run import RunCommand
 from veil.cli.json_result import as_json, as_text, summary_of
@@ -38,10 +38,12 @@ def run(options: RunCommand) -> None:
     recipe = Recipe.read(options.recipe)
     if recipe.annex is not None and not recipe.annex.makes_release:
         get_command(app)([recipe.command, *options.words()], prog_name="veil")  # which knows its own options
-    with started(options, "run", None) as (piped, logged):
+    reading = grammar.format(options.format)
+    with started(options, "run", reading) as (piped, logged):
         table, target = places_of(options, piped)
         warn_about_passwords(table, target)
-        resolved = resolve(recipe, input=table, output=target, **options.of(Acknowledge, Overwrite))
+        places = {"input": table, "format": reading, "output": target}
+        resolved = resolve(recipe, **places, **options.of(Acknowledge, Overwrite))
         carry_out_and_show(resolved, options, piped, logged)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from veil.cli.base import RELEASE, Releasing, argument, declared
+from veil.cli.base import RELEASE, Releasing, TableFormat, argument, declared
 
 
 @declared(RELEASE, "run.run")
-class RunCommand(Releasing):
+class RunCommand(Releasing, TableFormat):
     """Carry out a recipe of any kind: masks, a search, policies, a private table or questions.
 
     [cyan]veil run recipe.yaml[/cyan]

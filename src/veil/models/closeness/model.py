@@ -81,7 +81,7 @@ class TCloseness(SensitiveModel):
     class are one value, whichever is farthest away: the distance is convex.
 
     All values of the input count, in their order (missing ones last, if they are values). Numbers and dates
-    have one. Phrase is in alphabetical order, which hardly ever means anything: use `order`. Categories that
+    have one. Text is in alphabetical order, which hardly ever means anything: use `order`. Categories that
     were made with an order are refused without it, as files and databases do not keep theirs. Decisions are
     exact. Li, Li and Venkatasubramanian (2007).
 

@@ -126,6 +126,8 @@ def _folder() -> Iterator[Path]:
         (folder / "published.csv").write_bytes(_made()[0])
         (folder / "linked.csv").write_text(LINKED)
         (folder / "ours.csv").write_text(OURS)
+        for ending in ("xml", "json", "ttl", "jsonld"):
+            (folder / f"policy.{ending}.yaml").write_text(_POLICY.format(file=f"policy.{ending}"))
         (folder / "policies").mkdir()
         for name, document in _lecture().items():
             (folder / "policies" / f"{name}.json").write_text(document)
@@ -255,21 +257,27 @@ def _plan(table: str) -> tuple[str, ...]:
     return ("anonymize", table, "--output", "out.csv", *PLAN, "--suppression-limit", "1")
 
 
-_POLICY = ("--purpose", "ScientificResearch", "--recipient", "lab", "--person", "null", "--on", "2026-06-01")
+_POLICY = """\
+input: ours.csv
+output: out/out.csv
+apart: secret
+person: null
+steps: [{{kind: ByPolicies, policies: {file}, purpose: ScientificResearch, recipient: lab, on: 2026-06-01}}]
+"""
 
 
 def _policy_commands(file: str) -> tuple[tuple[str, ...], ...]:
     return (
         ("policy", "check", file),
         ("policy", "explain", file),
-        ("policy", "apply", "ours.csv", file, *_POLICY, "-o", "out/out.csv", "--apart", "secret"),
+        ("run", f"{file}.yaml"),
     )
 
 
 DOORS: dict[str, Door] = {
     "recipe": Door(lambda: [RECIPE.encode(), *_corpus("recipe")], "recipe.yaml", (("anonymize", "recipe.yaml"),)),
     "mask": Door(lambda: _corpus("mask"), "mask.yaml", (("mask", "mask.yaml"),)),
-    "policy-recipe": Door(lambda: _corpus("policy-recipe"), "recipe.yaml", (("policy", "apply", "recipe.yaml"),)),
+    "policy-recipe": Door(lambda: _corpus("policy-recipe"), "recipe.yaml", (("run", "recipe.yaml"),)),
     "policy-xml": Door(lambda: _policies(to_xml), "policy.xml", _policy_commands("policy.xml")),
     "policy-json": Door(
         lambda: _policies(to_json),

@@ -225,7 +225,7 @@ class _Advisor:
             ):
                 tracker.phase(phase)
                 alternatives += attempts
-        current = self._measure("as released", "", self.release, {})
+        current = self._make_alternative("as released", "", self.release, {})
         # An unchanged release is no alternative, but that a promise costs nothing is worth knowing.
         alternatives = [each for each in alternatives if each.promises_less or not each.is_like(current)]
         alternatives.sort(key=lambda each: (each.promises_less, -each.kept_on_average))
@@ -235,7 +235,7 @@ class _Advisor:
         self.complete &= not self.deadline.is_over
         return not self.deadline.is_over
 
-    def _measure(
+    def _make_alternative(
         self, what: str, how: str, release: Release, recipe: dict[str, Any], *, less: bool = False
     ) -> Alternative:
         levels = {} if release.search is None else release.transformation
@@ -298,7 +298,7 @@ class _Advisor:
         release = self.search.apply(levels)
         if release.within_limit:
             recipe = {"minimum_levels": dict(levels), "maximum_levels": dict(levels)}
-            yield self._measure(what, f"release.search.apply({levels})", release, recipe)
+            yield self._make_alternative(what, f"release.search.apply({levels})", release, recipe)
 
     # --- with other parameters ------------------------------------------------------------------------
 
@@ -336,7 +336,7 @@ class _Advisor:
             return
         release = self._carry_out(changes)
         if release is not None:
-            yield self._measure(what, how, release, _in_a_recipe(changes), less=less)
+            yield self._make_alternative(what, how, release, _in_a_recipe(changes), less=less)
 
     def _carry_out(self, changes: dict[str, Any]) -> Release | None:
         return release_with(self.release.outcome.source, self.plan, changes, self.deadline)
@@ -363,7 +363,7 @@ class _Advisor:
         if first is not self.release and not self._time_is_left():
             return  # the time was not enough: more records are suppressed than need be
         how = "release.local_recoding()" if first is self.release else f"local={mode}"
-        yield self._measure("local recoding", how, recoded, {"steps": ["…", {"kind": mode.kind}]})
+        yield self._make_alternative("local recoding", how, recoded, {"steps": ["…", {"kind": mode.kind}]})
 
 
 def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:

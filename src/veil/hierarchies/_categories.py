@@ -48,7 +48,7 @@ class Categories(Builder):
     reads_data: ClassVar[str | None] = None
 
     @model_validator(mode="after")
-    def _complete(self) -> Categories:
+    def _check_levels(self) -> Categories:
         if bool(self.tree) == bool(self.mappings):
             raise ValueError("Categories needs either a `tree` or `mappings`")
         for level, (below, above) in enumerate(zip(self.mappings, self.mappings[1:], strict=False), start=1):

@@ -276,7 +276,7 @@ def _totals(sizes: Integers, counts: Integers, shares: Integers) -> tuple[int, I
 
 
 @kernel
-def _keeps_shares(records: int, counted: Integers, shares: Integers) -> bool:
+def _meets_bounds(records: int, counted: Integers, shares: Integers) -> bool:
     holds = True
     for s in range(shares.shape[0]):
         holds &= counted[s] * shares[s, 1] <= shares[s, 0] * records
@@ -287,7 +287,7 @@ def _keeps_shares(records: int, counted: Integers, shares: Integers) -> bool:
 def _shortest_prefix(sizes: Integers, counts: Integers, shares: Integers) -> int:
     """Return how many of the smallest classes have to go until every share is kept."""
     records, counted = _totals(sizes, counts, shares)
-    if _keeps_shares(records, counted, shares):
+    if _meets_bounds(records, counted, shares):
         return 0
     gone = 0
     for t in range(sizes.size):
@@ -296,10 +296,10 @@ def _shortest_prefix(sizes: Integers, counts: Integers, shares: Integers) -> int
             if sizes[t] < shares[s, 2]:
                 each[s] = sizes[t] if shares[s, 3] else 1
         low, high = 1, counts[t]
-        if _keeps_shares(records - high * sizes[t], counted - high * each, shares):
+        if _meets_bounds(records - high * sizes[t], counted - high * each, shares):
             while low < high:
                 middle = (low + high) // 2
-                if _keeps_shares(records - middle * sizes[t], counted - middle * each, shares):
+                if _meets_bounds(records - middle * sizes[t], counted - middle * each, shares):
                     high = middle
                 else:
                     low = middle + 1

@@ -139,7 +139,7 @@ class QuestionSpec(BaseModel):
         """Ask the question."""
         loss: dict[str, Any] = {"epsilon": self.epsilon}
         if self.ask == "quantiles":
-            return asking.quantiles(self._column(), self.shares, where=self.where, **loss)
+            return asking.quantiles(self._require_column(), self.shares, where=self.where, **loss)
         loss["delta"] = self.delta
         if self.ask == "record":
             if isinstance(self.noise, str):
@@ -147,18 +147,18 @@ class QuestionSpec(BaseModel):
                     f"a question about one person needs a prior as `noise`, not {self.noise!r}"
                 )
             prior = None if self.noise is None else self.noise.prior()
-            return asking.record(self.who, self._column(), noise=prior, **loss)
+            return asking.record(self.who, self._require_column(), noise=prior, **loss)
         loss |= {"rho": self.rho, "where": self.where}
         if self.noise is not None:
             loss["noise"] = self.noise.prior() if isinstance(self.noise, PriorSpec) else self.noise
         if self.ask == "count":
             return asking.count(**loss)
         if self.ask == "histogram":
-            self._column(several=True)
+            self._require_column(several=True)
             return asking.histogram(self.of if len(self.of) > 1 else self.of[0], **loss)
-        return (asking.sum if self.ask == "sum" else asking.mean)(self._column(), **loss)
+        return (asking.sum if self.ask == "sum" else asking.mean)(self._require_column(), **loss)
 
-    def _column(self, *, several: bool = False) -> str:
+    def _require_column(self, *, several: bool = False) -> str:
         if not self.of or (len(self.of) > 1 and not several):
             raise ParameterError(f"the question {self.ask!r} needs one column, `of`, not {len(self.of)}")
         return self.of[0]

@@ -99,11 +99,11 @@ class ClassifierScores:
     def __str__(self) -> str:
         return (
             f"{self.target} by {self.method}: accuracy {self.original.accuracy:.4f} -> {self.released.accuracy:.4f}, "
-            f"ZeroR {self.zero_r.accuracy:.4f} ({self._gain()}), Brier score "
+            f"ZeroR {self.zero_r.accuracy:.4f} ({self._describe_gain()}), Brier score "
             f"{self.original.brier:.4f} -> {self.released.brier:.4f}"
         )
 
-    def _gain(self) -> str:
+    def _describe_gain(self) -> str:
         if self.released.accuracy < self.zero_r.accuracy:
             return "worse than that"
         if self.original.accuracy <= self.zero_r.accuracy:

@@ -24,7 +24,7 @@ def from_tree(tree: Any, place: str = "") -> Policy:
     >>> from_tree({"layeredPrivacyPolicy": {"purposeList": [{"name": "research"}]}}).purposes[0].name
     'research'
     """
-    tree = _unwrap(tree, place)
+    tree = _unwrap_policy(tree, place)
     policy = _build("Policy", tree, place or ROOT)
     assert isinstance(policy, Policy)
     return policy
@@ -40,11 +40,11 @@ def spell(element: Any) -> dict[str, Any]:
     return _plain(type(element).__name__, element)
 
 
-def _unwrap(tree: Any, place: str) -> Any:
+def _unwrap_policy(tree: Any, place: str) -> Any:
     while isinstance(tree, dict) and len(tree) == 1 and next(iter(tree)) in (ROOT, "root", "item"):
         tree = next(iter(tree.values()))
     if isinstance(tree, list) and len(tree) == 1:
-        return _unwrap(tree[0], place)
+        return _unwrap_policy(tree[0], place)
     if not isinstance(tree, dict):
         raise InputError(
             f"{place or ROOT}: a policy should be an element with parts, not {_show(tree)}. See "
@@ -174,7 +174,7 @@ def _reader(field: Spelling) -> Reader:
         )
     if field.element == "Policy":
         return lambda value, place: tuple(
-            _build("Policy", _unwrap(each, place), f"{place}[{at}]")
+            _build("Policy", _unwrap_policy(each, place), f"{place}[{at}]")
             for at, each in enumerate(_items(value, names))
         )
     build = _build_shared if field.element in _SHARED else _build

@@ -169,7 +169,10 @@ def _graph(text: str, form: str, name: str, **options: Any) -> Graph:
             f"{name}: cannot be read as {form}: {message[:200] or type(error).__name__}"
         ) from None
     return Graph(
-        [Statement(_node(rdflib, one), short(str(by)), _node(rdflib, other)) for one, by, other in triples]
+        [
+            Statement(_as_term(rdflib, one), short(str(by)), _as_term(rdflib, other))
+            for one, by, other in triples
+        ]
     )
 
 
@@ -184,7 +187,7 @@ def to_turtle(tree: dict[str, Any]) -> str:
     return str(graph.serialize(format="turtle"))
 
 
-def _node(rdflib: Any, node: Any) -> Term:
+def _as_term(rdflib: Any, node: Any) -> Term:
     if isinstance(node, rdflib.Literal):
         return Term(str(node), "literal", short(str(node.datatype or "")))
     if isinstance(node, rdflib.BNode):

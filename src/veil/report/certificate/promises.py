@@ -16,6 +16,7 @@ from veil.models.base import PrivacyModel
 from veil.published.finding import Finding
 from veil.published.owners import owners_shown
 from veil.published.table import Published
+from veil.report.content.withheld import withholds_part
 from veil.tables.rows import Rows
 from veil.verification.without_input import Input, verify_without_input
 
@@ -46,7 +47,7 @@ def read_model(spec: Mapping[str, Any]) -> PrivacyModel | str:
     """
     from veil.recipe.parts import MODELS, ModelSpec
 
-    if _withholds(spec):
+    if withholds_part(spec):
         return "that takes what the certificate withholds"
     if spec["kind"] not in MODELS:
         return f"this Veil knows no model {spec['kind']!r}"
@@ -58,12 +59,6 @@ def read_model(spec: Mapping[str, Any]) -> PrivacyModel | str:
                 return "that takes a file, which is not part of the certificate"
             raise ValueError(f"the model {spec['kind']} is misspelled") from error
     return model
-
-
-def _withholds(spec: Any) -> bool:
-    if isinstance(spec, Mapping):
-        return "withheld" in spec or any(_withholds(each) for each in spec.values())
-    return isinstance(spec, list) and any(_withholds(each) for each in spec)
 
 
 def check_models(

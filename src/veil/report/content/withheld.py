@@ -160,3 +160,10 @@ def _spell_subset(subset: Any) -> dict[str, Any]:
             return {"kind": "Matching", "source": subset.source}
         return {"kind": "Matching", "withheld": {"rows": subset.source.num_rows}}
     return {"kind": "Where", "withheld": {}}
+
+
+def withholds_part(spec: Any) -> bool:
+    """Whether a part of a spelled recipe or model is withheld."""
+    if isinstance(spec, Mapping):
+        return "withheld" in spec or any(map(withholds_part, spec.values()))
+    return isinstance(spec, list | tuple) and any(map(withholds_part, spec))

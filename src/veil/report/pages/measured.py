@@ -268,7 +268,7 @@ def _predictions(predictions: dict[str, Any]) -> list[Block]:
                         Verbatim(each["target"]),
                         each["method"],
                         *(percent(each[name]) for name in shares),
-                        _gain(each),
+                        _describe_gain(each),
                     )
                     for each in predictions["classification"]
                 ),
@@ -289,7 +289,7 @@ def _predictions(predictions: dict[str, Any]) -> list[Block]:
     return blocks + [Paragraph(note, "note") for note in predictions["notes"]]
 
 
-def _gain(prediction: dict[str, Any]) -> str:
+def _describe_gain(prediction: dict[str, Any]) -> str:
     if prediction["original"] <= prediction["zero_r"]:
         return "–"
     return text("annex.no_gain") if prediction["relative"] <= 0 else percent(prediction["relative"])

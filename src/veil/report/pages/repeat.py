@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from veil.base.wording import joined, plural
+from veil.report.content.withheld import withholds_part
 from veil.report.pages.blocks import Block, Code, Heading, Paragraph, Row, TableBlock, Verbatim, day
 from veil.report.texts import text, texts
 
@@ -53,7 +54,7 @@ def _size(table: dict[str, Any]) -> str:
 def _notes_on_recipe(facts: dict[str, Any]) -> Iterator[str]:
     """Yield how to run the recipe again, and what has to be put back before."""
     command = "mask" if facts["asked"]["steps"] else "anonymize"
-    yield text("again.put_back" if _names_withheld(facts["recipe"]) else "again.run_again", command=command)
+    yield text("again.put_back" if withholds_part(facts["recipe"]) else "again.run_again", command=command)
     if "apart" in facts["recipe"]:
         yield text("again.folders")
     if _is_pdf(facts):
@@ -62,12 +63,6 @@ def _notes_on_recipe(facts: dict[str, Any]) -> Iterator[str]:
 
 def _is_pdf(facts: dict[str, Any]) -> bool:
     return (facts.get("report") or "").lower().endswith(".pdf")
-
-
-def _names_withheld(data: Any) -> bool:
-    if isinstance(data, Mapping):
-        return "withheld" in data or any(map(_names_withheld, data.values()))
-    return isinstance(data, list | tuple) and any(map(_names_withheld, data))
 
 
 def certificate(facts: dict[str, Any]) -> tuple[Block, ...]:

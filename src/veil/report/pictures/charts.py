@@ -47,7 +47,7 @@ def risks(analyses: dict[str, Any]) -> Scene:
         (name, None if shares[0] is None else shares[0].get(name, 0.0), share)
         for name, share in after.items()
     ]
-    return _pairs(text("pictures.risks"), _filled(rows))
+    return _draw_bars(text("pictures.risks"), _filled(rows))
 
 
 _RISKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1.0)
@@ -83,7 +83,7 @@ def class_sizes(analyses: dict[str, Any]) -> Scene:
         )
         for low, high in spans
     ]
-    return _pairs(text("pictures.class_sizes"), _filled(rows), "pictures.no_class")
+    return _draw_bars(text("pictures.class_sizes"), _filled(rows), "pictures.no_class")
 
 
 def _filled(rows: Sequence[Row]) -> list[Row]:
@@ -100,7 +100,7 @@ def distribution(column: dict[str, Any]) -> Scene:
         (name, None if column["before"] is None else (old or 0) / max(1, before), new / after)
         for name, old, new in entries
     ]
-    return _pairs(_value(column["column"], 40), rows)
+    return _draw_bars(_value(column["column"], 40), rows)
 
 
 def bars(column: dict[str, Any], label: Callable[[str | None], str]) -> list[tuple[str, int | None, int]]:
@@ -137,7 +137,7 @@ def _interval(interval: str | None) -> str:
     return text("pictures.interval", **ends)
 
 
-def _pairs(title: str, rows: Sequence[Row], nothing: str = "pictures.nothing") -> Scene:
+def _draw_bars(title: str, rows: Sequence[Row], nothing: str = "pictures.nothing") -> Scene:
     """Draw a row for each label: its share after and, unless withheld, before."""
     scene = Scene(title)
     has_before = any(row[1] is not None for row in rows)

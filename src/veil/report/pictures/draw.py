@@ -50,7 +50,9 @@ def _plain(axes: Any) -> None:
     axes.yaxis.label.set_size(SIZE + 1)
 
 
-def _pairs(axes: Any, names: Sequence[str], before: Sequence[float] | None, after: Sequence[float]) -> None:
+def _draw_bars(
+    axes: Any, names: Sequence[str], before: Sequence[float] | None, after: Sequence[float]
+) -> None:
     """Draw two adjacent bars for each name."""
     width = 0.4 if before is not None else 0.7
     places = range(len(names))
@@ -89,7 +91,7 @@ def risks(analyses: dict[str, Any], ax: Axes | None = None) -> Figure:
             each["share"] for each in table if each["upper"] > 0.01
         ]
 
-    _pairs(axes, names, shares(bins[0]), shares(bins[1]) or [])
+    _draw_bars(axes, names, shares(bins[0]), shares(bins[1]) or [])
     axes.set_xlabel("risk of a record (1 / size of its class)")
     axes.set_ylabel("share of the records")
     return figure
@@ -108,7 +110,7 @@ def class_sizes(analyses: dict[str, Any], ax: Axes | None = None) -> Figure:
         records = {(each["from"], each["to"]): each["records"] for each in table["groups"]}
         return [records.get(span, 0) / max(1, table["records"]) for span in spans]
 
-    _pairs(axes, names, shares(tables[0]), shares(tables[1]) or [])
+    _draw_bars(axes, names, shares(tables[0]), shares(tables[1]) or [])
     axes.set_xlabel("records in the class")
     axes.set_ylabel("share of the records")
     if not spans:

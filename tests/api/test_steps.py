@@ -215,3 +215,14 @@ def test_what_masks_make_has_one_form_before_a_search(tmp_path: Path) -> None:
     release.certificate(tmp_path / "certificate.json")
     assert {str(each) for each in release.table["income"].to_pylist()} <= {"0.0", "None"}
     assert veil.verify(tmp_path / "release.csv", certificate=tmp_path / "certificate.json").broken == ()
+
+
+def test_the_recipe_in_the_report_has_all_steps_in_their_order(tmp_path: Path) -> None:
+    release = veil.release(patients(), [Rounding("income", 500), plan(), FastIterative(0.05)])
+    release.report(tmp_path / "report.json")
+    facts = json.loads((tmp_path / "report.json").read_text())
+    assert [step["kind"] for step in facts["recipe"]["steps"]] == ["Rounding", "Generalize", "FastIterative"]
+    (rounding,) = facts["asked"]["steps"]
+    assert "ending" not in rounding["facts"]  # which is of local recoding
+    release.report(tmp_path / "report.html")
+    assert "veil run recipe.yaml" in (tmp_path / "report.html").read_text()

@@ -129,13 +129,14 @@ def collect_facts(
 def _recipe(outcome: Outcome) -> dict[str, Any]:
     path = None if outcome.source.path is None else outcome.source.path.name
     recipe: dict[str, Any]
+    masks = [spell_step(method, outcome.columns) for method in outcome.methods]
     if outcome.plan is None:
-        steps = [spell_step(method, outcome.columns) for method in outcome.methods]
-        recipe = {"input": path, "steps": steps} if path else {"steps": steps}
+        recipe = {"input": path, "steps": []} if path else {"steps": []}
     elif isinstance(outcome.source, Stacked):
         recipe = recipe_of(outcome.source, outcome)
     else:
         recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
+    recipe["steps"] = [*masks, *recipe["steps"]]
     if outcome.recoding is not None:
         recipe["steps"].append(spell_value(outcome.recoding))
     if acknowledged := acknowledged_by(outcome):

@@ -67,9 +67,9 @@ def describe_step(method: Method, outcome: Outcome) -> dict[str, Any]:
             if name not in ("kind", "columns", "column")
         },
     }
-    steps = [each for each in (result.trace(StepSummary) for result in outcome.results) if each is not None]
+    steps = [each for each in (result.trace(StepSummary) for result in outcome.steps) if each is not None]
     of_method = [step for step in steps if step.method is method]
-    facts = of_method[0].facts if of_method else outcome.facts
+    facts = of_method[0].facts if of_method else outcome.facts  # an engine measures no step
     description["facts"] = {
         name: value
         for name, value in facts.items()

@@ -53,8 +53,7 @@ def _size(table: dict[str, Any]) -> str:
 
 def _notes_on_recipe(facts: dict[str, Any]) -> Iterator[str]:
     """Yield how to run the recipe again, and what has to be put back before."""
-    command = "mask" if facts["asked"]["steps"] else "anonymize"
-    yield text("again.put_back" if withholds_part(facts["recipe"]) else "again.run_again", command=command)
+    yield text("again.put_back" if withholds_part(facts["recipe"]) else "again.run_again")
     if "apart" in facts["recipe"]:
         yield text("again.folders")
     if _is_pdf(facts):

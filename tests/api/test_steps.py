@@ -224,5 +224,8 @@ def test_the_recipe_in_the_report_has_all_steps_in_their_order(tmp_path: Path) -
     assert [step["kind"] for step in facts["recipe"]["steps"]] == ["Rounding", "Generalize", "FastIterative"]
     (rounding,) = facts["asked"]["steps"]
     assert "ending" not in rounding["facts"]  # which is of local recoding
+    treatments = {each["column"]: each["treatment"] for each in facts["done"]["columns"]}
+    assert treatments["income"] == "changed by Rounding"
+    assert "masking methods left it" in facts["utility"]["note"]
     release.report(tmp_path / "report.html")
     assert "veil run recipe.yaml" in (tmp_path / "report.html").read_text()

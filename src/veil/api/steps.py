@@ -48,7 +48,8 @@ def release(
         As for `veil.anonymize`. Masks before a search need the rows in memory.
     steps
         Masking methods, a `Plan`, or masking methods, a `Plan` and a mode of local recoding, in this order. The
-        promises of a plan hold for the release, those of a masking method for what it makes of its input.
+        promises of a plan hold for the release, those of a masking method for what it makes of its input. Risks
+        before and utility are compared with what the methods made; `steps` of the release says what they changed.
     person, order
         As for `veil.anonymize`. Those of a plan count, if they are not given here.
     format, engine, accountant, threads, progress, cancel, for_testing_seed

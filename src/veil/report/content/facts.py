@@ -251,7 +251,7 @@ def _definition(declared: Any) -> str:
 
 def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
     """Return the treatment of each column and, after local recoding, of each part of the records."""
-    treatment = _treatment_by_methods if outcome.plan is None else _treatment_by_plan
+    treatment = _treatment_by_methods if outcome.plan is None else _treatment_after_masks
     columns: list[dict[str, Any]] = [
         {"column": name, "role": outcome.role_of(name), **treatment(outcome, name)}
         for name in outcome.columns
@@ -294,6 +294,22 @@ def _from_data(outcome: Outcome) -> dict[str, str]:
     return {name: what for name, what in dependencies.items() if what is not None}
 
 
+def _treatment_after_masks(outcome: Outcome, name: str) -> dict[str, Any]:
+    """Return the treatment of a column by a plan, and by masking methods before it."""
+    facts = _treatment_by_plan(outcome, name)
+    if not (by := _methods_of(outcome, name)) or outcome.role_of(name) in ("identifying", "dropped"):
+        return facts
+    unchanged = facts["treatment"] in (text("treatment.published"), text("treatment.kept"))
+    way = "treatment.changed" if unchanged else "treatment.changed_before"
+    return facts | {"treatment": text(way, methods=by, treatment=facts["treatment"])}
+
+
+def _methods_of(outcome: Outcome, name: str) -> str:
+    """Return the masking methods that change a column, in their order; empty if none does."""
+    by = [type(method).__name__ for method in outcome.methods if name in method.column_names]
+    return methods_in_order(by) if by else ""
+
+
 def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
     """Return the treatment of a column by a plan."""
     plan = outcome.plan
@@ -317,12 +333,11 @@ def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
 
 def _treatment_by_methods(outcome: Outcome, name: str) -> dict[str, Any]:
     """Return the treatment of a column by masking methods."""
-    by = [type(method).__name__ for method in outcome.methods if name in method.column_names]
     if name not in outcome.kept_columns:
         apart = any(name in table.column_names for table in outcome.apart.values())
         return {"treatment": text("treatment.apart" if apart else "treatment.remove")}
-    treatment = text("treatment.changed", methods=methods_in_order(by)) if by else text("treatment.published")
-    return {"treatment": treatment}
+    by = _methods_of(outcome, name)
+    return {"treatment": text("treatment.changed", methods=by) if by else text("treatment.published")}
 
 
 def _generalization(hierarchy: Any, levels: list[int]) -> dict[str, Any]:

@@ -298,9 +298,13 @@ class UtilityFigures:
 
     def facts(self) -> dict[str, Any]:
         """Return all measures as plain data."""
-        engine = self.outcome.is_condensed
+        outcome, note = self.outcome, None
+        if outcome.is_condensed:
+            note = text("utility.on_engine")
+        elif len(outcome.steps) > len(outcome.results):
+            note = text("utility.after_masks")
         return {
-            "note": text("utility.on_engine") if engine else None,
+            "note": note,
             "quality": self.quality,
             "statistics": self.statistics,
             "preservation": self.preservation,

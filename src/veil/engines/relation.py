@@ -27,7 +27,7 @@ from veil.errors import InputError, did_you_mean
 from veil.outcome.outcome import Outcome
 from veil.tables.arrow import normalize
 from veil.tables.cells import Marks
-from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip
+from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip, is_small_file
 from veil.tables.frames import check_names
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def _fits(path: Path, format: Format | None) -> bool:
         size = path.stat().st_size
     except OSError:
         return True
-    if size * _GROWTH * _UNPACKED < 1 << 28:
+    if is_small_file(path):
         return True
     file_format = format if format is not None else format_of(path)
     growth = _GROWTH * (_UNPACKED if is_gzip(path) else 1)

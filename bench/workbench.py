@@ -69,7 +69,7 @@ class Asking:
         """Wait for a job."""
         while job["state"] == "running":
             time.sleep(0.02)
-            job = self.ask("GET", f"/jobs/{job['id']}")
+            job = self.ask("GET", f"/tasks/{job['id']}")
         assert job["state"] == "done", job
         return job["result"]
 
@@ -236,15 +236,15 @@ def stop(asking: Asking, phase: str, begin: Any) -> None:
     """Stop a job in one of its phases, and tell how long it took until nobody waits for it any more."""
     job = begin()
     while job["state"] == "running" and not (job["phase"] and job["phase"] == (phase or job["phase"])):
-        job = asking.ask("GET", f"/jobs/{job['id']}")
+        job = asking.ask("GET", f"/tasks/{job['id']}")
     named = f"{job['kind']}: {phase or job['phase']}"
     if job["state"] != "running":
         return show(f"stop {named}", "too quick", "1 s")
     start = time.perf_counter()
-    heard = asking.ask("DELETE", f"/jobs/{job['id']}")
+    heard = asking.ask("DELETE", f"/tasks/{job['id']}")
     while heard["state"] == "running":
         time.sleep(0.01)
-        heard = asking.ask("GET", f"/jobs/{job['id']}")
+        heard = asking.ask("GET", f"/tasks/{job['id']}")
     return show(f"stop {named} ({heard['state']})", f"{time.perf_counter() - start:.2f} s", "1 s")
 
 

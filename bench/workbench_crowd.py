@@ -62,7 +62,7 @@ class Guest:
         told = json.loads(self.ask("POST", path, body, **headers))
         while told.get("state") == "running":
             time.sleep(0.1)
-            told = json.loads(self.ask("GET", f"/jobs/{told['id']}"))
+            told = json.loads(self.ask("GET", f"/tasks/{told['id']}"))
         if told.get("state") != "done":
             self.wrong.append(f"{path}: {str(told)[:300]}")
         return dict(told.get("result") or {})

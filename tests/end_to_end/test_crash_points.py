@@ -25,7 +25,6 @@ POINTS = {
     "mask": 3,
     "private table": 2,
     "policy": 2,
-    "policy by recipe": 2,
     "report": 2,
     "certificate": 2,
     "budget": 2,

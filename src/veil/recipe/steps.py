@@ -62,7 +62,10 @@ def annexes() -> dict[str, type[Annex]]:
         if importlib.util.find_spec(module.rpartition(".")[0]) is not None:
             importlib.import_module(module)
     load_entry_points("veil.steps", Annex)
-    return dict(REGISTRY.get(Annex, {}))
+    # In the order of the list, whichever was imported first.
+    places = {module: at for at, module in enumerate(ANNEXES)}
+    kinds = REGISTRY.get(Annex, {}).items()
+    return dict(sorted(kinds, key=lambda kind: places.get(kind[1].__module__, len(places))))
 
 
 def _masks() -> Mapping[str, type[Any]]:

@@ -90,6 +90,7 @@ class Policy(Case):
     kept: ClassVar = (
         "patients.csv",
         "linked.csv",
+        "recipe.yaml",
         *(f"policies/{each}.json" for each in ("Alice", "Axel", "Bob")),
     )
     asked = ("research", "lab", "2026-06-01")
@@ -104,25 +105,6 @@ class Policy(Case):
         (place / "policies").mkdir()
         for name, each in lecture().items():
             (place / "policies" / f"{name}.json").write_text(to_json(each))
-
-    def job(self, place: Path, *, overwrite: bool) -> Callable[[], object]:
-        purpose, recipient, day = self.asked
-        return command(
-            "policy", "apply", "linked.csv", "policies", "--purpose", purpose, "--recipient", recipient, "--on", day,
-            "--suppression-limit", "0.5", "-o", "out/release.csv", "--apart", "kept", "--report", "out/report.html",
-            "--certificate", "out/certificate.json", "--processing-record", "out/record.jsonld", "-q",
-            *overwriting(overwrite),
-        )  # fmt: skip
-
-
-class PolicyRecipe(Policy):
-    """The same by a recipe."""
-
-    name = "policy by recipe"
-    kept: ClassVar = (*Policy.kept, "recipe.yaml")
-
-    def set_up(self, place: Path, old: bool) -> None:
-        super().set_up(place, old)
         purpose, recipient, day = self.asked
         (place / "recipe.yaml").write_text(
             "input: linked.csv\noutput: out/release.csv\napart: kept\n"
@@ -132,7 +114,7 @@ class PolicyRecipe(Policy):
         )
 
     def job(self, place: Path, *, overwrite: bool) -> Callable[[], object]:
-        return command("policy", "apply", "recipe.yaml", "-q", *overwriting(overwrite))
+        return command("run", "recipe.yaml", "-q", *overwriting(overwrite))
 
 
 class OfRelease(Case):

@@ -30,7 +30,6 @@ KINDS: tuple[type[Case], ...] = (
     cases.Mask,
     cases.PrivateTable,
     cases.Policy,
-    cases.PolicyRecipe,
     cases.Report,
     cases.Certificate,
     cases.Budget,

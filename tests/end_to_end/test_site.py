@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from veil.base.declare import numbers_as_text
+from veil.base.as_text import numbers_as_text
 from veil.base.describe import parameters
 from veil.recipe import Recipe
 from veil.recipe.document import parse

@@ -11,9 +11,7 @@ line consist of text, so there "5" is read as 5. Numbers are finite unless a dec
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast, dataclass_transform, overload
 
@@ -23,6 +21,7 @@ import pydantic.dataclasses
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import ArgsKwargs, PydanticCustomError, PydanticKnownError, core_schema
 
+from veil.base.as_text import text_is_taken
 from veil.base.keywords import EXAMPLES, hint
 from veil.base.registry import register
 from veil.errors import ParameterError, did_you_mean
@@ -33,7 +32,6 @@ Place = tuple[str | int, ...]
 
 _CONFIG = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 _IN_PYTHON = object()
-_as_text = ContextVar("_as_text", default=False)
 
 
 @overload
@@ -91,7 +89,9 @@ def _frozen(cls: type[Any]) -> type[Any]:
             for name in (name for name, value in arguments.items() if _is_endless(value)):
                 raise TypeError(f"`{name}` is too long a number; 4,300 digits are the most")
             self.__pydantic_validator__.validate_python(
-                ArgsKwargs((), arguments), self_instance=self, context=None if _as_text.get() else _IN_PYTHON
+                ArgsKwargs((), arguments),
+                self_instance=self,
+                context=None if text_is_taken.get() else _IN_PYTHON,
             )
         except pydantic.ValidationError as error:
             raise ParameterError(explain(error, f"of {cls.__name__} ", arguments)) from None
@@ -123,22 +123,6 @@ def _spell(self: Any) -> str:
         and not (each.kw_only and getattr(self, each.name) == getattr(each.default, "default", None))
     ]
     return f"{type(self).__qualname__}({', '.join(fields)})"
-
-
-@contextmanager
-def numbers_as_text() -> Iterator[None]:
-    """Let constructors take text for numbers, as on a command line.
-
-    >>> from veil.models import TCloseness
-    >>> with numbers_as_text():
-    ...     TCloseness("diagnosis", ".5").t
-    0.5
-    """
-    before = _as_text.set(True)
-    try:
-        yield
-    finally:
-        _as_text.reset(before)
 
 
 # Numbers

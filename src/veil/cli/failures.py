@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import typer
 
+from veil.base.as_text import numbers_as_text
 from veil.errors import (
     ImpossibleError,
     NoSolutionError,
@@ -57,8 +58,6 @@ def explain_errors() -> Iterator[None]:
     global outputs, stop_reported
     outputs, stop_reported = "", False
     try:
-        from veil.base.declare import numbers_as_text
-
         with numbers_as_text(), _warnings_as_notes():
             yield
     except (typer.Exit, typer.Abort):

@@ -19,8 +19,6 @@ from veil.cli.commands.catalogue import Kind, List, Schema, SchemaName
 from veil.cli.grammar import kebab
 from veil.errors import PlanError, did_you_mean
 from veil.models.base import PrivacyModel, monotonicity
-from veil.recipe import schema as json_schema
-from veil.tables import atomic
 
 _FAMILIES = {
     Kind.models: ("veil.recipe.parts", "MODELS", "--model "),
@@ -49,6 +47,9 @@ def listing(options: List) -> None:
 
 def schema(options: Schema) -> None:
     """Write the JSON schema of recipes."""
+    from veil.recipe import schema as json_schema  # here, as lists need none of it
+    from veil.tables import atomic
+
     content = json_schema(paths=options.document is SchemaName.recipe)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if options.output is None:

@@ -228,4 +228,8 @@ def test_the_recipe_in_the_report_has_all_steps_in_their_order(tmp_path: Path) -
     assert treatments["income"] == "changed by Rounding"
     assert "masking methods left it" in facts["utility"]["note"]
     release.report(tmp_path / "report.html")
-    assert "veil run recipe.yaml" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    # The plan is what was asked for, and what defends; the masks stand beside it.
+    for sentence in ("veil run recipe.yaml", "Against whom", "Masking methods came first: Rounding."):
+        assert sentence in page
+    assert "make it harder" not in page

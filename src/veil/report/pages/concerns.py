@@ -6,13 +6,14 @@ import shlex
 from typing import Any
 
 from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, Row, TableBlock, Verbatim, long_table
+from veil.report.pages.first import has_only_masks
 from veil.report.texts import text, texts
 
 
 def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the concerns that no model judges: first the open, then the acknowledged ones."""
     entries = facts["concerns"]
-    of = "masks" if facts["asked"]["steps"] else "plan"
+    of = "masks" if has_only_masks(facts) else "plan"
     blocks: list[Block] = [Paragraph(text(f"concerns.{of}_{'some' if entries else 'nothing'}"))]
     for acknowledged, title in enumerate(texts("concerns.open acknowledged")):
         rows: list[Row] = [

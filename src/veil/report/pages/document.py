@@ -29,9 +29,9 @@ from veil.report.pages.blocks import (
     verdict,
 )
 from veil.report.pages.concerns import concerns
-from veil.report.pages.first import first_page
+from veil.report.pages.first import first_page, has_only_masks
 from veil.report.pages.repeat import certificate, repetition
-from veil.report.texts import text, texts
+from veil.report.texts import methods_in_order, text, texts
 
 
 def title_of(facts: dict[str, Any]) -> str:
@@ -47,7 +47,9 @@ def imprint(facts: dict[str, Any]) -> str:
 
 def sections(facts: dict[str, Any]) -> list[Section]:
     """Return the sections of a report: a page to sign, the main part, then the annex of figures."""
-    request = steps.request(facts) if facts["asked"]["steps"] else _request(facts)
+    request = () if has_only_masks(facts) else _request(facts)
+    if facts["asked"]["steps"]:
+        request = (*request, *steps.request(facts))
     main = {
         "before": concerns(facts),
         "summary": _summary(facts),
@@ -110,7 +112,7 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
         score = summary["score"] if isinstance(summary["score"], list) else [summary["score"]]
         add("score", ", ".join(f"{each:.6g}" for each in score), kind=request["quality"]["kind"])
         add("search", _ending(summary))
-    if not request["steps"]:
+    if not has_only_masks(facts):
         add("verification", verdict(summary["holds"]))
     elif facts["verification"]:
         add("promises_of_methods", verdict(summary["holds"]))
@@ -126,7 +128,7 @@ def _with_share(count: int, total: int, *, limit: str | None = None, within: boo
 
 def _summarize(facts: dict[str, Any]) -> str:
     summary, request = facts["summary"], facts["asked"]
-    if request["steps"]:
+    if has_only_masks(facts):
         return steps.summarize(facts)
     promises = joined((model["promise"] for model in request["models"]), "; ")
     if facts["private"]:
@@ -135,7 +137,11 @@ def _summarize(facts: dict[str, Any]) -> str:
     released_count = summary["chosen"] - summary["suppressed"]
     counts = {"count": summary["chosen"], "released": released_count, "suppressed": summary["suppressed"]}
     fulfilled = text("summary.fulfilled", promises=promises)
-    return joined([text("summary.released", **counts), fulfilled, _choice(facts)])
+    sentences = [text("summary.released", **counts), fulfilled, _choice(facts)]
+    if request["steps"]:
+        methods = methods_in_order([step["kind"] for step in request["steps"]])
+        sentences.append(text("summary.masked_before", methods=methods))
+    return joined(sentences)
 
 
 def _choice(facts: dict[str, Any]) -> str:
@@ -235,7 +241,7 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     if plain:
         unchanged = Verbatim(", ".join(each["column"] for each in plain))
         as_it_was = [Folded(text("done.as_before", count=len(plain)), (Paragraph(unchanged),))]
-    if facts["asked"]["steps"]:
+    if has_only_masks(facts):
         brief: list[Row] = [(row[0], row[2]) for row in rows]
         return (*long_table(texts("common.column main.treatment"), brief), *as_it_was)
     blocks: list[Block] = [
@@ -290,11 +296,11 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     rows: list[Row] = [
         (each["promise"], each["found"], verdict(each["holds"])) for each in facts["verification"]
     ]
-    if facts["asked"]["steps"] and not rows:
+    if has_only_masks(facts) and not rows:
         return (Paragraph(text("common.no_guarantee")),)
     where = "on_the_tables" if facts["tables"] else "on_the_table" if facts["output"]["sha256"] else "on_rows"
     sentences = [text("verified.promises_checked", where=text(f"verified.{where}"))]
-    if facts["asked"]["steps"]:
+    if has_only_masks(facts):
         sentences = [text("verified.methods_check")]
     if facts["output"]["sha256"] is None:
         sentences.append(text("verified.checked_again"))

@@ -37,10 +37,9 @@ def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
         blocks.append(Paragraph(facts["notice"], "notice"))
     blocks += [Heading(text("first.what_is_promised")), *_promises(facts)]
     if aims := _attackers(facts):
-        masked = bool(facts["asked"]["steps"])
         heading, lead = texts(
             "first.methods_make_harder first.harder_but_possible"
-            if masked
+            if has_only_masks(facts)
             else "first.against_whom first.somebody_wants"
         )
         blocks += [Heading(heading), Paragraph(lead), Points(tuple(aims))]
@@ -168,10 +167,16 @@ _SAME = {"identity linkage": "record linkage"}
 def _aims(facts: dict[str, Any]) -> set[str]:
     """Return the attacks that the promises defend against."""
     request = facts["asked"]
-    if request["steps"] and not facts["verification"]:
+    if has_only_masks(facts) and not facts["verification"]:
         return set()
-    every = [aim for each in (*request["models"], *request["steps"]) for aim in each["attacks"]]
+    sources = [*request["models"], *(request["steps"] if has_only_masks(facts) else ())]
+    every = [aim for each in sources for aim in each["attacks"]]
     return set(map(attack, every))
+
+
+def has_only_masks(facts: dict[str, Any]) -> bool:
+    """Whether nothing but masking methods was asked for; a search after them has promises of its own."""
+    return "quality" not in facts["asked"]
 
 
 def attack(name: str) -> str:
@@ -197,7 +202,7 @@ def _attackers(facts: dict[str, Any]) -> list[str]:
 
 
 def _not_promised(facts: dict[str, Any]) -> list[str]:
-    request, aims = facts["asked"], set() if facts["asked"]["steps"] else _aims(facts)
+    request, aims = facts["asked"], set() if has_only_masks(facts) else _aims(facts)
     points: list[str] = []
     open_ones = sum(not each["acknowledged"] for each in facts["concerns"])
     accepted = len(facts["concerns"]) - open_ones
@@ -209,7 +214,7 @@ def _not_promised(facts: dict[str, Any]) -> list[str]:
         points.append(text("first.not_attribute_linkage"))
     if "table linkage" not in aims:
         points.append(text("first.not_table_linkage"))
-    if request["steps"]:
+    if has_only_masks(facts):
         points.append(text("first.not_record_linkage"))
     changed = {each["column"] for each in facts["done"]["columns"]} - as_before(facts)
     if unchanged := [name for name in request["roles"].get("insensitive", []) if name not in changed]:

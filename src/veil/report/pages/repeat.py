@@ -9,6 +9,7 @@ from typing import Any
 from veil.base.wording import joined, plural
 from veil.report.content.withheld import withholds_part
 from veil.report.pages.blocks import Block, Code, Heading, Paragraph, Row, TableBlock, Verbatim, day
+from veil.report.pages.first import has_only_masks
 from veil.report.texts import text, texts
 
 
@@ -29,7 +30,7 @@ def repetition(facts: dict[str, Any]) -> tuple[Block, ...]:
     rows.append((text(name, count=len(facts["tables"])), _size(out)))
     rows.append((text("again.sha256_of_release"), out["sha256"] or text("common.sha256_not_computed")))
     request = facts["asked"]
-    if not request["steps"] and facts["statement"] is None:
+    if not has_only_masks(facts) and facts["statement"] is None:
         parameters = [
             text(f"again.{name}", value=request[name])
             for name in ("strategy", "time_limit", "check_limit")

@@ -10,7 +10,7 @@ from veil.api.mask import check_masks
 from veil.api.open import fetch_all, open_for_plan, open_source, open_tables
 from veil.api.owners import rows_to_mask
 from veil.api.resolve import Run, check_run, relation_of
-from veil.api.steps import check_together, in_order
+from veil.api.steps import check_together, in_order, rows_before_search
 from veil.base.progress import Progress, ProgressLike, following
 from veil.outcome.method import Method
 from veil.plan.linked_tables import Stacked
@@ -68,14 +68,15 @@ def rehearse(run: Run, *, threads: int | None = None, progress: ProgressLike = N
 def _rehearse_masks(run: Run, tracker: Progress, targets: dict[str, str]) -> Rehearsal:
     """Check masking methods, which come first, against the table; a search sees what they make of it."""
     methods, plan, _ = in_order(run.recipe.located_steps())
-    person, order = run.recipe.person, run.recipe.order
     if plan is None:
-        check_masks(methods, order)
+        check_masks(methods, run.recipe.order)
     else:
         check_together(methods, plan)
-        person = plan.person
     tracker.phase("reading the table")
     table = open_source(run.input, run.format, "memory", fetch_all).table
-    rows_to_mask(table, person, methods, order)
+    if plan is None:
+        rows_to_mask(table, run.recipe.person, methods, run.recipe.order)
+    else:
+        rows_before_search(table, methods, plan)
     methods[0].check_columns(table)  # the next ones see what it makes
     return Rehearsal(table.num_rows, table.num_columns, None, targets)

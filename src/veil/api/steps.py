@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from veil.api.anonymize import anonymize, anonymize_source
 from veil.api.mask import apply_masks, check_masks, mask
 from veil.api.open import Engine, check_people, fetch_all, open_source
@@ -21,6 +23,7 @@ from veil.outcome.masked import Masked
 from veil.outcome.method import Method
 from veil.plan.plan import ASK, Plan
 from veil.tables import Format
+from veil.tables.rows import Rows
 
 Step = Method | Plan | Mode
 
@@ -85,8 +88,7 @@ def release(
     with following(progress) as tracker:
         tracker.phase("reading the table")
         table = open_source(source, format, engine, fetch_all)
-        check_people(table.table, plan)
-        rows = rows_to_mask(table.table, plan.person_column, methods, plan.order)
+        rows = rows_before_search(table.table, methods, plan)
         masks = apply_masks(
             table, rows, methods, plan.person_column, "input", randomness, tracker, is_last=False
         )
@@ -97,6 +99,12 @@ def release(
         return anonymize_source(
             Masked.of(masks), plan, local=mode, threads=threads, cancel=cancel, progress=tracker
         )
+
+
+def rows_before_search(table: pa.Table, methods: Sequence[Method], plan: Plan) -> Rows:
+    """Return the rows that masks before a search change; refuse people who are undecided, or whom masks would show."""
+    check_people(table, plan)
+    return rows_to_mask(table, plan.person_column, methods, plan.order)
 
 
 def in_order(steps: Sequence[Step]) -> tuple[list[Method], Plan | None, Mode | None]:

@@ -38,6 +38,7 @@ def run(options: RunCommand) -> None:
     recipe = Recipe.read(options.recipe)
     if recipe.annex is not None and not recipe.annex.makes_release:
         get_command(app)([recipe.command, *options.words()], prog_name="veil")  # which knows its own options
+        return
     reading = grammar.format(options.format)
     with started(options, "run", reading) as (piped, logged):
         table, target = places_of(options, piped)

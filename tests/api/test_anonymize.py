@@ -15,7 +15,7 @@ from support.refusals import refused
 from veil import KAnonymity, Plan, SafePub, TCloseness
 from veil import hierarchies as h
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
-from veil.local_recoding import FastIterative, FromTheStart
+from veil.recoding import FastIterative, FromTheStart
 
 PEOPLE = pa.table({"age": [21, 22, 23, 24, 35, 36, 51, 78], "ill": list("abababab")})
 FIELDS: dict[str, Any] = {

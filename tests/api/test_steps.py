@@ -18,7 +18,6 @@ from support.refusals import refused
 from veil import DistinctLDiversity, KAnonymity, Plan, SafePub
 from veil import hierarchies as h
 from veil.errors import PlanError, VerificationError
-from veil.local_recoding import FastIterative
 from veil.masking import (
     MDAV,
     PRAM,
@@ -29,6 +28,7 @@ from veil.masking import (
     Rounding,
 )
 from veil.outcome.result import Origins
+from veil.recoding import FastIterative
 from veil.verification.outcome import verified
 
 ROWS = 60

@@ -22,8 +22,8 @@ from veil import KAnonymity
 from veil import hierarchies as h
 from veil.dp import SafePub
 from veil.errors import OutputError, ParameterError, PlanError
-from veil.local_recoding import FastIterative
 from veil.masking import Rounding
+from veil.recoding import FastIterative
 
 FRAMES: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 PLAN: dict[str, Any] = {

@@ -17,8 +17,8 @@ from support.refusals import refused
 from veil import KAnonymity, Plan, TCloseness, synthetic
 from veil import hierarchies as h
 from veil.errors import InputError, NoSolutionError, OutputError
-from veil.local_recoding import FastIterative
 from veil.models import BetaLikeness, DistinctLDiversity
+from veil.recoding import FastIterative
 
 SEVEN = {
     "age": [23, 24, 25, 31, 32, 33, 77],

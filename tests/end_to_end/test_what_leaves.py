@@ -24,13 +24,13 @@ from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
 from veil.errors import InputError, OutputError, VerificationError
-from veil.local_recoding import SinglePass
 from veil.masking import (
     MDAV,
     LocalSuppression,
     Mondrian,
     UnivariateMicroaggregation,
 )
+from veil.recoding import SinglePass
 
 RARE: dict[str, Any] = {
     "age": 0x77665544,

@@ -18,9 +18,9 @@ from veil import models as m
 from veil.engines.dialects import collect
 from veil.engines.verify import verify_output
 from veil.errors import VerificationError
-from veil.local_recoding import FastIterative
 from veil.models.subset import Where
 from veil.quality import Loss
+from veil.recoding import FastIterative
 from veil.report import check_certificate
 
 COUNTS = "every combination of cells occurs as often as it should"

@@ -20,9 +20,9 @@ from support.refusals import refused
 from veil import KAnonymity, Plan, masking
 from veil import hierarchies as h
 from veil.errors import PlanError
-from veil.local_recoding import FastIterative
 from veil.outcome.result import Origins
 from veil.recipe import Recipe
+from veil.recoding import FastIterative
 from veil.verification.release import verify_links
 
 

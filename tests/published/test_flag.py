@@ -10,7 +10,7 @@ import pytest
 import veil
 from veil import hierarchies as h
 from veil import models as m
-from veil.local_recoding import FastIterative
+from veil.recoding import FastIterative
 
 ROWS = {"word": ["a", "a", "b", None, None], "age": [1, 1, 2, 3, None]}
 """The third is suppressed, and of the last nothing is known."""

@@ -15,8 +15,8 @@ from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import NoSolutionError, ParameterError, PlanError
-from veil.local_recoding import FastIterative
 from veil.models import AlphaKAnonymity, DistinctLDiversity, TCloseness
+from veil.recoding import FastIterative
 from veil.risk import transparency
 
 TOWNS = h.table([["A", "county"], ["B", "county"]])

@@ -15,7 +15,7 @@ from support.oracle.people import Longitudinal, breaches
 from veil import hierarchies as h
 from veil.api.release import Release
 from veil.lattice import Optimal
-from veil.local_recoding import FastIterative, Iterative
+from veil.recoding import FastIterative, Iterative
 
 KNOWN = {"age": h.intervals(10, 20, 40), "sex": h.suppression(), "zip": h.redaction()}
 VALUES = ["flu", "cold", "gout", "HIV"]

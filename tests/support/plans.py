@@ -15,9 +15,9 @@ from support.samples import hierarchy_of, model_of, names_of
 from veil import models as m
 from veil.errors import PlanError
 from veil.lattice import Optimal
-from veil.local_recoding import FastIterative, Iterative, Mode, SinglePass
 from veil.models.subset import Where
 from veil.plan.plan import Plan
+from veil.recoding import FastIterative, Iterative, Mode, SinglePass
 
 
 def modes() -> st.SearchStrategy[Mode]:

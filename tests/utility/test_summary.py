@@ -21,10 +21,10 @@ from veil import quality as q
 from veil.base.randomness import Randomness
 from veil.dp.safepub import SafePub
 from veil.errors import PlanError
-from veil.local_recoding import FastIterative
 from veil.models import DeltaPresence
 from veil.models.subset import RowNumbers
 from veil.plan.plan import Plan
+from veil.recoding import FastIterative
 from veil.tables import read
 from veil.utility import Comparison, compare, quality_measures
 from veil.utility.summary import Utility, utility_of

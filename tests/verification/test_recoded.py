@@ -13,8 +13,8 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.api.release import Release
 from veil.errors import VerificationError
-from veil.local_recoding import SinglePass
 from veil.quality import Loss
+from veil.recoding import SinglePass
 from veil.verification.recoded import verify_recoded
 
 E1_TABLE = pa.table(

@@ -343,7 +343,7 @@ class _Advisor:
 
     def _local(self) -> Iterator[Alternative]:
         """Yield local recoding of the suppressed records or, if none may be suppressed, from the start."""
-        from veil.local_recoding import FastIterative, FromTheStart
+        from veil.recoding import FastIterative, FromTheStart
 
         mode = FastIterative() if self.release.suppressed else FromTheStart()
         first: Release | None = self.release

@@ -18,8 +18,6 @@ from veil.dp.publish import publish
 from veil.dp.safepub import SafePub
 from veil.errors import InputError, ParameterError, PlanError, Say
 from veil.lattice import Strategy
-from veil.local_recoding import Mode
-from veil.local_recoding.recode import recode
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
@@ -27,6 +25,8 @@ from veil.plan.linked_tables import Stacked, for_several
 from veil.plan.plan import ASK, Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
 from veil.quality import QualityModel
+from veil.recoding import Mode
+from veil.recoding.passes import recode
 from veil.tables import Format, Source
 from veil.verification.outcome import verified
 
@@ -137,7 +137,7 @@ def anonymize(
         "input" they keep the order of the input, which reveals what neighbouring rows have in common, and
         links them to any list in the same order.
     local
-        Transform suppressed records again, separately (see `veil.local_recoding`): `FastIterative()` and
+        Transform suppressed records again, separately (see `veil.recoding`): `FastIterative()` and
         others start from the best transformation, `FromTheStart()` from one that serves a few records well.
     parts
         Anonymize a table in an engine in parts with transformations of their own, so that not all distinct
@@ -181,7 +181,7 @@ def anonymize(
     plan = _plan_of(plan, _for_several(options) if several and plan is None else options)
     if local is not None and not isinstance(local, Mode):
         raise ParameterError(
-            f"`local` should be a mode of local recoding, for example veil.local_recoding.FastIterative(), not {local!r}"
+            f"`local` should be a mode of local recoding, for example veil.recoding.FastIterative(), not {local!r}"
         )
     with following(progress) as tracker:
         tracker.phase("reading the tables" if several else "reading the table")

@@ -15,9 +15,9 @@ from veil.api.mask import mask
 from veil.base.progress import Progress, ProgressLike, following
 from veil.dp.publish import safepub_of
 from veil.errors import InputError
-from veil.local_recoding import Mode
 from veil.outcome.outcome import Outcome
 from veil.plan.linked_tables import Stacked
+from veil.recoding import Mode
 from veil.risk.attack_rates import TriedAttacks
 from veil.risk.attacks import try_attacks
 

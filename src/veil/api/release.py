@@ -40,7 +40,7 @@ from veil.verification.outcome import verified
 
 if TYPE_CHECKING:
     from veil.api.advice import Advice
-    from veil.local_recoding import Mode
+    from veil.recoding import Mode
     from veil.report import Plots, PrivateKey
     from veil.report.criteria import Guide
     from veil.risk.attack_rates import TriedAttacks
@@ -294,15 +294,15 @@ class Release:
         Parameters
         ----------
         mode
-            `SinglePass`, `Iterative` or `FastIterative`, the default (see `veil.local_recoding`).
+            `SinglePass`, `Iterative` or `FastIterative`, the default (see `veil.recoding`).
         time_limit
             Seconds for all passes together; by default the time limit of the plan, if it has one.
         threads, progress, cancel
             As for `veil.anonymize`.
         """
         from veil.api.items import with_items
-        from veil.local_recoding import FastIterative
-        from veil.local_recoding.recode import recode
+        from veil.recoding import FastIterative
+        from veil.recoding.passes import recode
 
         mode = FastIterative() if mode is None else mode
         outcome = recode(

@@ -18,10 +18,10 @@ from veil.base.progress import ProgressLike, following
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.errors import PlanError, Say
-from veil.local_recoding import Mode
 from veil.outcome.masked import Masked
 from veil.outcome.method import Method
 from veil.plan.plan import ASK, Plan
+from veil.recoding import Mode
 from veil.tables import Format
 from veil.tables.rows import Rows
 

@@ -12,7 +12,7 @@ _PACKAGES = (
     "veil.dp",
     "veil.hierarchies",
     "veil.lattice",
-    "veil.local_recoding",
+    "veil.recoding",
     "veil.masking",
     "veil.models",
     "veil.quality",

@@ -17,9 +17,9 @@ from veil.dp.safepub import SafePub
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.hierarchies import BUILDERS, AnyBuilder, Hierarchy, Table
 from veil.lattice import STRATEGIES, AnyStrategy
-from veil.local_recoding.modes import LocalRecoding
 from veil.models import PrivacyModel
 from veil.quality import QUALITIES, Quality
+from veil.recoding.modes import LocalRecoding
 
 
 def one_or_more(value: Any) -> Any:

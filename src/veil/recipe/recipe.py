@@ -22,7 +22,6 @@ from veil.engines.settings import Settings
 from veil.errors import ParameterError, PlanError, VeilError
 from veil.hierarchies import BUILDERS
 from veil.lattice import STRATEGIES
-from veil.local_recoding.modes import LocalRecoding, Mode
 from veil.outcome.method import Method
 from veil.plan.linked_tables import for_several
 from veil.plan.plan import ASK, Plan
@@ -48,6 +47,7 @@ from veil.recipe.places import (
     without_password,
 )
 from veil.recipe.steps import STEPS, Annex, QuestionsSpec, StepSpec, spell_step
+from veil.recoding.modes import LocalRecoding, Mode
 from veil.tables import Format
 from veil.tables.rows import Knows
 from veil.tables.spelling import PERSON, spell_person

@@ -27,12 +27,12 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.api.anonymize import anonymize
 from veil.api.release import Release
-from veil.local_recoding import FastIterative
 from veil.models.query import Query
 from veil.models.subset import Where
 from veil.plan.plan import Plan
 from veil.plan.prepare import columns_read
 from veil.published.table import Published
+from veil.recoding import FastIterative
 from veil.tables import Source
 from veil.tables.arrow import dictionary_encoded, used_categories
 from veil.tables.columns import count_codes

@@ -97,7 +97,7 @@ def test_local_recoding_parts_and_assessments_know_it(site: Path) -> None:
         f"""
         import ibis, pyarrow as pa, veil
         from veil import hierarchies as h
-        from veil.local_recoding import FastIterative
+        from veil.recoding import FastIterative
         from veil.models import Strength
 
         rows = {{"age": [23, 23, 34, 38], "diagnosis": ["flu", "cold", "flu", "gout"]}}

@@ -14,7 +14,7 @@ import veil
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.hierarchies import BUILDERS, LabelFunction
-from veil.local_recoding import SinglePass
+from veil.recoding import SinglePass
 
 AGES = [*range(91, 98)] * 3 + [103]
 PLAN: dict[str, Any] = {"models": KAnonymity(3), "suppression_limit": 0.1, "others": "keep"}

@@ -883,7 +883,7 @@ def test_adult(tmp_path: Path) -> None:
 
 
 def test_the_recipe_of_a_local_recoding_names_its_mode() -> None:
-    from veil.local_recoding import Iterative
+    from veil.recoding import Iterative
 
     recoded = demo(suppression_limit=0.5).local_recoding(Iterative(0.5))
     _, spelled = collect_facts(recoded)["recipe"]["steps"]

@@ -13,7 +13,7 @@ import veil
 from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from veil import models as m
 from veil.api.release import Release
-from veil.local_recoding import FastIterative, FromTheStart, Iterative, SinglePass
+from veil.recoding import FastIterative, FromTheStart, Iterative, SinglePass
 
 pytestmark = [needs_data, pytest.mark.realdata]
 

@@ -205,7 +205,7 @@ def test_other_transformations_and_local_recoding_generalize_items_too() -> None
     many = veil.anonymize(
         patients(150, 2), **plan(quality=veil.quality.Loss(factor=0), suppression_limit=0.6)
     )
-    recoded = many.local_recoding(veil.local_recoding.FastIterative(0.05))
+    recoded = many.local_recoding(veil.recoding.FastIterative(0.05))
     assert recoded.suppressed < many.suppressed
     assert attacked(recoded.table.to_pylist()) >= 3
 

@@ -19,8 +19,8 @@ from support.delivered.judge import Asked
 from support.models import ours
 from veil import models as m
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.local_recoding import FastIterative, Iterative, Mode, SinglePass
 from veil.models.subset import RowNumbers as Chosen
+from veil.recoding import FastIterative, Iterative, Mode, SinglePass
 
 BERLIN = ZoneInfo("Europe/Berlin")
 KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {

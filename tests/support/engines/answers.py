@@ -13,9 +13,9 @@ from support.engines.people import TYPED, plan, records
 from veil import models as m
 from veil.api.release import Release
 from veil.engines.dialects import collect
-from veil.local_recoding import FastIterative
 from veil.models.subset import Where
 from veil.quality import Loss
+from veil.recoding import FastIterative
 
 Source = Any
 Holder = Callable[[pa.Table], Source]

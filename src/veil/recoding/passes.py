@@ -37,12 +37,12 @@ from veil.classes.owners import OwnersBySignature
 from veil.errors import ParameterError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
-from veil.local_recoding.modes import Mode, PassOptions, with_factor
 from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
 from veil.outcome.outcome import Outcome, prepared_part, without_rows
 from veil.outcome.result import Pass, RecodedPart, Recoding
 from veil.plan.prepare import Prepared
+from veil.recoding.modes import Mode, PassOptions, with_factor
 from veil.tables.source import Source
 from veil.verification.recoded import verify_models_by_part
 
@@ -73,7 +73,7 @@ def recode(
     ... )
     >>> release.table["age"].to_pylist()
     [23, 23, None, None]
-    >>> from veil.local_recoding import FastIterative
+    >>> from veil.recoding import FastIterative
     >>> recoded = release.local_recoding(FastIterative(0.5))
     >>> recoded.table["age"].to_pylist(), recoded.passes[0].transformation, recoded.ending
     (['23', '23', '[30, 40[', '[30, 40['], {'age': 1}, 'nothing is suppressed any more')

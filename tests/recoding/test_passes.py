@@ -33,13 +33,13 @@ from veil.api.release import Release
 from veil.errors import ParameterError, PlanError
 from veil.lattice import Optimal
 from veil.lattice.evaluator import Evaluator
-from veil.local_recoding import FastIterative, FromTheStart, Iterative, Mode, SinglePass
-from veil.local_recoding.recode import recode
 from veil.outcome.assemble import assemble
 from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import RecodedPart
 from veil.plan.plan import Plan
 from veil.quality import AverageClassSize, Discernibility, Loss
+from veil.recoding import FastIterative, FromTheStart, Iterative, Mode, SinglePass
+from veil.recoding.passes import recode
 from veil.verification.outcome import verified
 from veil.verification.recoded import verify_recoded
 

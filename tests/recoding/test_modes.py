@@ -8,8 +8,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from veil.errors import ParameterError
-from veil.local_recoding import FastIterative, Iterative, SinglePass
-from veil.local_recoding.modes import LocalRecoding
+from veil.recoding import FastIterative, Iterative, SinglePass
+from veil.recoding.modes import LocalRecoding
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,9 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux lets children die with their parents"
 )
 
-# A command as it is, in which what loads the libraries does something else.
+# A command as it is, in which what loads the libraries does something else. Naps are short: a signal that comes
+# between Python's last look for one and the system call is seen after the call.
+WAIT = "[time.sleep(0.1) for _ in range(3000)]"
 PLANTED = """
 import ctypes, os, signal, sys, time
 from veil.cli import main, startup
@@ -70,7 +72,7 @@ def test_a_crash_is_a_sentence_and_an_exit_code(folder: Path, fault: str, name: 
 def test_signals_reach_the_child_once_and_nothing_stays(
     folder: Path, number: int, code: int, to: str
 ) -> None:
-    running = planted(folder, "time.sleep(300)")
+    running = planted(folder, WAIT)
     assert running.stdout is not None
     child, parent, group = map(int, running.stdout.readline().split())
     assert (parent, group) == (running.pid, os.getpgrp())  # the group of the shell, as ever
@@ -96,7 +98,7 @@ def test_ctrl_c_and_ctrl_z_at_a_terminal(folder: Path, monkeypatch: pytest.Monke
     import pty
 
     monkeypatch.setenv("PYTHONPATH", str(SOURCES))
-    (folder / "planted.py").write_text(PLANTED.format(fault="time.sleep(300)"))
+    (folder / "planted.py").write_text(PLANTED.format(fault=WAIT))
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvp("bash", ["bash", "--norc", "-i"])

@@ -25,6 +25,7 @@ from veil.outcome.linked_tables import TableOut, tables_of
 from veil.outcome.masked import Masked
 from veil.outcome.result import (
     Apart,
+    CellLevels,
     Kind,
     Origins,
     Pass,
@@ -222,9 +223,21 @@ class Outcome:
         }
 
     @property
-    def parts(self) -> tuple[RecodedPart, ...]:
+    def parts(self) -> Sequence[RecodedPart]:
         """Records that are not suppressed, by their levels; none for masks."""
-        return tuple(part for each in self.results for part in each.parts)
+        return next((each.parts for each in self.results if len(each.parts)), ())
+
+    @property
+    def cell_levels(self) -> CellLevels:
+        """The levels of every row of an outcome that a search has made."""
+        assert isinstance(self.parts, CellLevels)
+        return self.parts
+
+    @property
+    def records_by_part(self) -> NDArray[np.int64]:
+        """Number of records of each part."""
+        part, weights = self.cell_levels.part, self.searched.rows.weights.array
+        return np.bincount(part + 1, weights, len(self.parts) + 1).astype(np.int64)[1:]
 
     @property
     def levels(self) -> dict[str, int]:
@@ -352,7 +365,7 @@ def outcome_of_plan(
     table: pa.Table,
     origins: Origins,
     mask: NDArray[np.bool_],
-    parts: Sequence[RecodedPart],
+    parts: CellLevels,
     *traces: object,
     flag: str | None,
     apart: Mapping[str, pa.Table],
@@ -368,7 +381,7 @@ def outcome_of_plan(
         origins,
         SuppressedRows(mask, before.weights.sum_of(mask), over_limit=over_limit),
         roles_of_plan(prepared.plan, prepared.encoding.names, flag),
-        tuple(parts),
+        parts,
         tuple(Apart(name, each, True) for name, each in apart.items()),
         {},
         Privacy(),

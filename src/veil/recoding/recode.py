@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
-
 from veil.base.progress import Progress
 from veil.errors import PlanError, Say
 from veil.outcome.assemble import assemble
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import RecodedPart
+from veil.outcome.result import CellLevels
 from veil.plan.prepare import Prepared
 from veil.plan.recoding import Cells, Mode, Recoding
 from veil.recoding.cells import recode_cells
@@ -79,16 +77,11 @@ def _recode_rows(
     solution = solver(prepared, seconds=plan.seconds, threads=threads, cancel=cancel, progress=progress)
     progress.phase("applying")
     shuffle = plan.order == "random" and prepared.rows.weights.are_one
-    outcome = assemble(source, prepared, _parts(solution), solution.suppressed, shuffle=shuffle)
+    outcome = assemble(
+        source,
+        prepared,
+        CellLevels.by_row(solution.levels, solution.suppressed),
+        solution.suppressed,
+        shuffle=shuffle,
+    )
     return outcome.changed(facts={"ending": solution.ending})
-
-
-def _parts(solution: CellSolution) -> list[RecodedPart]:
-    rows = np.flatnonzero(~solution.suppressed)
-    levels, part_of = np.unique(solution.levels[rows], axis=0, return_inverse=True)
-    order = np.argsort(part_of, kind="stable")
-    ends = np.cumsum(np.bincount(part_of, minlength=len(levels)))[:-1]
-    return [
-        RecodedPart(tuple(map(int, each)), part)
-        for each, part in zip(levels, np.split(rows[order], ends), strict=True)
-    ]

@@ -466,11 +466,11 @@ def test_every_cell_is_compared_where_nearly_all_values_differ() -> None:
 def test_a_broken_promise_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine goes wrong: it forgets to suppress. Nothing comes out."""
 
-    def forgetful(prepared: Any, levels: Any, groups: Any, suppressed: Any, **options: Any) -> Any:
-        return honest(prepared, levels, groups, np.zeros_like(suppressed), **options)
+    def forgetful(prepared: Any, levels: Any, suppressed: Any, **options: Any) -> Any:
+        return honest(prepared, levels, np.zeros_like(suppressed), **options)
 
-    honest = veil.outcome.generalize.apply_levels
-    monkeypatch.setattr(veil.outcome.generalize, "apply_levels", forgetful)
+    honest = veil.outcome.assemble.apply_levels
+    monkeypatch.setattr(veil.outcome.assemble, "apply_levels", forgetful)
     with refused(VerificationError, "withheld", "3-anonymity", "k = 1"):
         anonymize()
 

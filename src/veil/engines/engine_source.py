@@ -43,9 +43,9 @@ class EngineSource(Source):
         # Pseudonyms of another run are others.
         cells = cells_digest(self.table, outcome.table, *outcome.apart.values())
         digest = hashlib.sha256(repr((outcome.last.step, self.identity, cells)).encode())
-        for part in outcome.parts:
-            digest.update(repr(part.levels).encode())
-            digest.update(part.rows.tobytes())
+        if outcome.parts:
+            digest.update(outcome.cell_levels.vectors.tobytes())
+            digest.update(outcome.cell_levels.part.tobytes())
         digest.update(outcome.after.weights.array.tobytes())
         digest.update(outcome.suppressed_mask.tobytes())
         return digest.hexdigest()[:24]

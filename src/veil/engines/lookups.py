@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -176,6 +176,39 @@ class CombinationLookup:
         names = [f"{name}_listed" for name in self.packing.names]
         columns = dict(zip(names, self.combinations, strict=True))
         columns[f"{self.packing.tag}_hit"] = np.ones(len(self), np.int64)
+        return hand_over(engine, pa.table(columns), names)
+
+
+class CombinationPayload:
+    """Combinations of numbers with a payload, for the engine to join."""
+
+    def __init__(
+        self,
+        packing: Packing,
+        numbers: Sequence[NDArray[np.int32]],
+        payload: Mapping[str, NDArray[np.int64]],
+    ) -> None:
+        self.packing = packing
+        packed = np.stack(packing.pack(numbers))
+        self.combinations, first, number = np.unique(packed, axis=1, return_index=True, return_inverse=True)
+        self.payload = {name: values[first] for name, values in payload.items()}
+        self.is_unique = all(
+            np.array_equal(self.payload[name][number.ravel()], values) for name, values in payload.items()
+        )
+
+    def join_to(self, table: ibis.Table) -> ibis.Table:
+        """Join the payload to the rows; rows whose combination is not listed get none."""
+        table = table.mutate(**self.packing.words(table))
+        names = [(name, f"{name}_listed") for name in self.packing.names]
+        return table.left_join(self._hand_over(_engine_of(table)), names)
+
+    @functools.cached_property
+    def _hand_over(self) -> Callable[[Any], ibis.Table]:
+        return functools.cache(self._table)
+
+    def _table(self, engine: Any) -> ibis.Table:
+        names = [f"{name}_listed" for name in self.packing.names]
+        columns = dict(zip(names, self.combinations, strict=True)) | self.payload
         return hand_over(engine, pa.table(columns), names)
 
 

@@ -17,11 +17,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.engines.blank import blanked
-from veil.engines.lookups import CombinationLookup, Digit, Lookup, Packing, as_released, free_prefix
+from veil.engines.lookups import (
+    CombinationLookup,
+    CombinationPayload,
+    Digit,
+    Lookup,
+    Packing,
+    as_released,
+    free_prefix,
+)
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome
 from veil.outcome.pseudonyms import KEY
+from veil.outcome.result import CellLevels
 from veil.plan.plan import Plan
 from veil.tables.columns import is_text
 from veil.tables.spelling import encode_people, key_text
@@ -58,40 +67,43 @@ class Transform:
         tag = free_prefix(source.relation.table.columns)
         self.part = f"{tag}_part"
         self.subset = source.subset_rows(prepared)
-        left = (
-            np.ones(prepared.table.num_rows, np.bool_) if prepared.subset is None else prepared.subset.copy()
-        )
-        members = []
-        for part in outcome.parts:
-            inside = np.zeros(left.size, np.bool_)
-            inside[part.rows] = True
-            members.append((inside, left & ~inside))
-            left &= ~inside
-        needed = [number for number, (_, others) in enumerate(members) if others.any()]
+        levels, codes = outcome.cell_levels, prepared.codes
+        left = True if prepared.subset is None else prepared.subset
+        inside, others = levels.part == 0, (levels.part != 0) & left
+        by_row = levels.of_rows
         self.columns = [
             _Column(
                 f"{tag}_{j}",
                 name,
                 source,
-                prepared.encoding.hierarchies[j],
-                prepared.codes[j],
-                [part.levels[j] for part in outcome.parts],
-                needed,
+                hierarchy,
+                codes[j],
+                np.unique(by_row[:, j]).tolist(),
+                int(by_row[0, j]) if len(levels) == 1 else 0,
                 is_labelled=name in labelled,
             )
-            for j, name in enumerate(prepared.encoding.names)
+            for j, (name, hierarchy) in enumerate(
+                zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)
+            )
         ]
-        # If attackers know all rows of an owner, rows are suppressed owner by owner.
-        self.owners = []
-        if needed and prepared.rows.owners.know_all_rows:
-            self.owners = [_Owner(f"{tag}_owner", cast("str", prepared.plan.person_column), source)]
         self.pseudonyms = _pseudonyms(f"{tag}_named", prepared.plan, source, outcome)
-        self.parts = [
-            _Membership(f"{tag}_k{number}", self.columns, number, *members[number], self.owners)
-            if number in needed
-            else None
-            for number in range(len(members))
-        ]
+        self.rows: _Membership | _LevelsOfRows | None = None
+        self.further: list[Digit] = []
+        if others.any():
+            numbers = [(each.digit, each.numbers) for each in self.columns]
+            # If attackers know all rows of an owner, rows are suppressed owner by owner.
+            if prepared.rows.owners.know_all_rows:
+                numbers.append(_owner(f"{tag}_owner", cast("str", prepared.plan.person_column), source))
+            if len(levels) == 1:
+                self.rows = _Membership(f"{tag}_k", numbers, inside, others)
+            else:
+                self.rows = _LevelsOfRows(tag, numbers, levels, by_row)
+                if not self.rows.are_decided:  # rows that agree in quasi-identifiers have different levels
+                    named = {digit.lookup.column for digit, _ in numbers}
+                    rest = [name for name in source.condensed.table.column_names if name not in named]
+                    numbers += [_codes_of(f"{tag}_s{at}", name, source) for at, name in enumerate(rest)]
+                    self.rows = _LevelsOfRows(tag, numbers, levels, by_row)
+            self.further = [digit for digit, _ in numbers[len(self.columns) :]]
 
     def __call__(self, table: ibis.Table) -> ibis.Table:
         names = table.columns
@@ -101,8 +113,8 @@ class Transform:
             table = column.lookup.join_to(table)
         if self.pseudonyms is not None:
             table = self.pseudonyms.join_to(table)
-        for each in self.owners:
-            table = each.digit.lookup.join_to(table)
+        for digit in self.further:
+            table = digit.lookup.join_to(table)
         table = self._with_parts(table)
         position = {column.name: column for column in self.columns}
         cells = {}
@@ -123,24 +135,14 @@ class Transform:
             else:
                 cells[name] = self._kept_cell(table, name)
         if self.flag is not None:
-            cells[self.flag] = _literal(False, "boolean") if self.parts == [None] else table[self.part] < 0
+            cells[self.flag] = _literal(False, "boolean") if self.rows is None else table[self.part] < 0
         return table.select(**cells)
 
     def _with_parts(self, table: ibis.Table) -> ibis.Table:
         """Add the part that each row belongs to, if there is more than one possibility."""
-        import ibis
-
-        if self.parts == [None]:
+        if self.rows is None:
             return table
-        masks: list[Any] = []
-        for membership in self.parts:
-            inside: Any = ibis.literal(True)
-            if membership is not None:
-                table, inside = membership.join_to(table)
-            masks.append(inside)
-        part: Any = ibis.literal(-1)
-        for number, inside in reversed(list(enumerate(masks))):
-            part = ibis.ifelse(inside, ibis.literal(number), part)
+        table, part = self.rows.join_to(table)
         table = table.mutate(**{self.part: part})
         return table.filter(table[self.part] >= 0) if self.plan.suppressed_rows == "drop" else table
 
@@ -153,7 +155,7 @@ class Transform:
 
     def _blanked(self, table: ibis.Table, value: Any, marker: str | None) -> Any:
         """Return a column with suppressed rows blank, if there are any."""
-        return value if self.parts == [None] else blanked(value, table[self.part] < 0, marker)
+        return value if self.rows is None else blanked(value, table[self.part] < 0, marker)
 
     def _cell(self, table: ibis.Table, column: _Column) -> Any:
         """Return the released value of a quasi-identifier."""
@@ -163,17 +165,17 @@ class Transform:
             value = as_released(table[column.name])
             marker = self.plan.marker if column.is_text else None
         else:
-            value = column.lookup.cell(table, column.label(len(self.parts) - 1))
-            for number in reversed(range(len(self.parts) - 1)):
-                if column.levels[number] != column.levels[number + 1]:
-                    label = column.lookup.cell(table, column.label(number))
-                    value = ibis.ifelse(table[self.part] <= number, label, value)
+            first, *further = column.levels
+            value = column.lookup.cell(table, f"l{first}")
+            for level in further:
+                label = column.lookup.cell(table, f"l{level}")
+                value = ibis.ifelse(table[column.level_name] == level, label, value)
             marker = self.plan.marker
         return self._blanked(table, value, marker)
 
 
 class _Column:
-    """A quasi-identifier: its level in each part, and the look-up for them.
+    """A quasi-identifier: its levels, and the look-up of their labels. Rows are told apart by those on one level.
 
     It `is_kept` if every record shows its original value.
     """
@@ -186,36 +188,26 @@ class _Column:
         hierarchy: Hierarchy,
         codes: NDArray[np.int32],
         levels: list[int],
-        numbered: list[int],
+        numbered: int,
         *,
         is_labelled: bool,
     ) -> None:
-        self.name, self.hierarchy, self.codes, self.levels = name, hierarchy, codes, levels
+        self.name, self.levels, self.level_name = name, levels, f"{tag}_level"
         values, condensed = source.condensed.values(name), source.condensed
         self.is_text = is_text(values.type)
         value_codes = hierarchy.encode(values, name)
         # A random sample shows labels of the hierarchy only: the type of a column may reveal its records.
         self.is_kept = not any(levels) and not source.is_sample and not is_labelled
-        payload = {f"c{part}": pa.array(hierarchy.label_map(levels[part])[value_codes]) for part in numbered}
+        payload = {"c": pa.array(hierarchy.label_map(numbered)[value_codes])}
         if not self.is_kept:
-            for level in sorted(set(levels)):
+            for level in levels:
                 labels = pa.array(hierarchy.labels[level], pa.string())
                 payload[f"l{level}"] = labels.take(pa.array(hierarchy.label_map(level)[value_codes]))
         if self.is_kept:
             _check_spelling(source, name, value_codes)
         self.lookup = condensed.lookup(tag, name, payload)
-
-    def label(self, part: int) -> str:
-        """Return the name of the labels of a part in the look-up."""
-        return f"l{self.levels[part]}"
-
-    def digit(self, part: int) -> Digit:
-        """Return the numbers of the labels of a part in the look-up."""
-        return Digit(self.lookup, f"c{part}", len(self.hierarchy.labels[self.levels[part]]))
-
-    def numbers(self, part: int) -> NDArray[np.int32]:
-        """Return the numbers of the labels of a part in the condensed table."""
-        return self.hierarchy.label_map(self.levels[part])[self.codes]
+        self.digit = Digit(self.lookup, "c", len(hierarchy.labels[numbered]))
+        self.numbers = hierarchy.label_map(numbered)[codes]
 
 
 def _check_spelling(source: CondensedSource, name: str, codes: NDArray[np.int32]) -> None:
@@ -245,55 +237,78 @@ def _pseudonyms(tag: str, plan: Plan, source: CondensedSource, outcome: Outcome)
     return source.condensed.lookup(tag, name, {"p": column})
 
 
-class _Owner:
-    """The column `person`, as a number that the engine looks up."""
+Numbers = tuple[Digit, NDArray[np.int32]]
+"""A number that the engine looks up for its rows, and that of each row of the condensed table."""
 
-    def __init__(self, tag: str, name: str, source: CondensedSource) -> None:
-        condensed, values = source.condensed, source.condensed.values(name)
-        # Values that the engine spells in several ways are one owner if Veil takes them for one.
-        codes = encode_people(pa.chunked_array([values]), name)[1]
-        lookup = condensed.lookup(tag, name, {"c": pa.array(codes.astype(np.int64))})
-        self.digit = Digit(lookup, "c", max(1, len(values)))
-        self.numbers = codes[condensed.codes(name)]
+
+def _owner(tag: str, name: str, source: CondensedSource) -> Numbers:
+    """Return the column `person` as numbers."""
+    condensed, values = source.condensed, source.condensed.values(name)
+    # Values that the engine spells in several ways are one owner if Veil takes them for one.
+    codes = encode_people(pa.chunked_array([values]), name)[1].astype(np.int32)
+    lookup = condensed.lookup(tag, name, {"c": pa.array(codes.astype(np.int64))})
+    return Digit(lookup, "c", max(1, len(values))), codes[condensed.codes(name)]
+
+
+def _codes_of(tag: str, name: str, source: CondensedSource) -> Numbers:
+    """Return any column as numbers."""
+    condensed = source.condensed
+    missing = condensed.missing(name)
+    codes = np.arange(missing.size, dtype=np.int32)
+    codes[missing] = codes[missing].min(initial=missing.size)  # a missing value is one value
+    lookup = condensed.lookup(tag, name, {"c": pa.array(codes)})
+    return Digit(lookup, "c", missing.size), codes[condensed.codes(name)]
 
 
 class _Membership:
-    """The classes of a part, listed by those inside or those outside, whichever are fewer."""
+    """The classes that are released, listed by those inside or those outside, whichever are fewer."""
 
     def __init__(
-        self,
-        tag: str,
-        columns: list[_Column],
-        part: int,
-        inside: NDArray[np.bool_],
-        others: NDArray[np.bool_],
-        owners: list[_Owner],
+        self, tag: str, numbers: list[Numbers], inside: NDArray[np.bool_], others: NDArray[np.bool_]
     ) -> None:
-        packing = Packing(tag, [*(each.digit(part) for each in columns), *(each.digit for each in owners)])
-        numbers = [*(each.numbers(part) for each in columns), *(each.numbers for each in owners)]
-        both = CombinationLookup(packing, numbers, inside), CombinationLookup(packing, numbers, others)
+        packing, codes = Packing(tag, [digit for digit, _ in numbers]), [each for _, each in numbers]
+        both = CombinationLookup(packing, codes, inside), CombinationLookup(packing, codes, others)
         self.combinations = min(both, key=len)
         self.accepts = self.combinations is both[0]
 
     def join_to(self, table: ibis.Table) -> tuple[ibis.Table, Any]:
+        """Join the classes, and return the part of each row."""
+        import ibis
+
         table, mask = self.combinations.join_to(table)
-        return table, mask if self.accepts else ~mask
+        return table, ibis.ifelse(mask if self.accepts else ~mask, ibis.literal(0), ibis.literal(-1))
+
+
+class _LevelsOfRows:
+    """The part of each combination of values, and its level in columns with several levels."""
+
+    def __init__(
+        self, tag: str, numbers: list[Numbers], levels: CellLevels, by_row: NDArray[np.uint8]
+    ) -> None:
+        packing = Packing(f"{tag}_k", [digit for digit, _ in numbers])
+        self.name = f"{tag}_of"
+        varying = [j for j in range(by_row.shape[1]) if (by_row[:, j] != by_row[0, j]).any()]
+        payload = {f"{tag}_{j}_level": by_row[:, j].astype(np.int64) for j in varying}
+        payload[self.name] = levels.part.astype(np.int64)
+        self.combinations = CombinationPayload(packing, [each for _, each in numbers], payload)
+        self.are_decided = self.combinations.is_unique
+
+    def join_to(self, table: ibis.Table) -> tuple[ibis.Table, Any]:
+        """Join the levels, and return the part of each row; -1 for combinations that are not listed."""
+        import ibis
+
+        table = self.combinations.join_to(table)
+        return table, table[self.name].fill_null(ibis.literal(-1, type="int64"))
 
 
 class SubsetRows:
     """The rows of a research subset, by the values of the columns that its query reads."""
 
     def __init__(self, source: CondensedSource, columns: list[str], subset: NDArray[np.bool_]) -> None:
-        digits, numbers, condensed = [], [], source.condensed
         tag = free_prefix(source.relation.table.columns)
-        for number, name in enumerate(columns):
-            missing = condensed.missing(name)
-            codes = np.arange(missing.size, dtype=np.int32)
-            codes[missing] = codes[missing].min(initial=missing.size)  # a missing value is one value
-            lookup = condensed.lookup(f"{tag}_s{number}", name, {"c": pa.array(codes)})
-            digits.append(Digit(lookup, "c", missing.size))
-            numbers.append(codes[condensed.codes(name)])
-        self.combinations = CombinationLookup(Packing(f"{tag}_s", digits), numbers, subset)
+        numbers = [_codes_of(f"{tag}_s{at}", name, source) for at, name in enumerate(columns)]
+        packing = Packing(f"{tag}_s", [digit for digit, _ in numbers])
+        self.combinations = CombinationLookup(packing, [codes for _, codes in numbers], subset)
 
     def select_from(self, table: ibis.Table) -> ibis.Table:
         names = table.columns

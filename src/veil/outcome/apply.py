@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.classes.encoding import Levels
-from veil.outcome.result import Origins
+from veil.outcome.result import CellLevels, Origins
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.blank import shows_nothing
 from veil.published.flag import free_flag
 from veil.tables.arrow import decode_column, dictionary_encoded, has_ordered_categories
+from veil.tables.columns import number_rows
 
 Column: TypeAlias = pa.ChunkedArray | pa.Array
 Mask = NDArray[np.bool_]
@@ -25,8 +25,7 @@ Mask = NDArray[np.bool_]
 
 def apply_levels(
     prepared: Prepared,
-    levels: Levels,
-    groups: NDArray[np.int32],
+    levels: CellLevels,
     suppressed_mask: Mask,
     *,
     shuffle: bool = False,
@@ -38,7 +37,7 @@ def apply_levels(
     plan, table = prepared.plan, prepared.table
     stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
     origins = origins_out(stay, suppressed_mask, plan, shuffle=shuffle)
-    columns = generalize_columns(prepared, levels, groups, suppressed_mask)
+    columns = _generalize_columns(prepared, levels, suppressed_mask)
     columns = {name: origins.take(column) for name, column in columns.items()}
     quasi_identifiers = {*prepared.encoding.names, *plan.microaggregated}
     columns, flag = blank_rows(columns, origins.pick(suppressed_mask), prepared, quasi_identifiers)
@@ -47,12 +46,12 @@ def apply_levels(
     return pa.table(columns), origins, flag
 
 
-def generalize_columns(
-    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed_mask: Mask
-) -> dict[str, Column]:
+def _generalize_columns(prepared: Prepared, levels: CellLevels, suppressed_mask: Mask) -> dict[str, Column]:
     """Return the columns of the output for all records, with aggregates over those not suppressed."""
     plan, table = prepared.plan, prepared.table
     position = {name: j for j, name in enumerate(prepared.encoding.names)}
+    by_row = levels.of_rows
+    groups = _classes_of_rows(prepared, levels) if plan.microaggregated else None
     columns: dict[str, Column] = {}
     for name in table.column_names:
         role = plan.role_of(name)
@@ -60,10 +59,10 @@ def generalize_columns(
             continue  # pseudonyms are added once it is decided which rows stay
         if role == "identifying":
             columns[name] = pa.array([plan.marker] * table.num_rows, pa.string())
-        elif name in plan.microaggregated:
+        elif groups is not None and name in plan.microaggregated:
             columns[name] = _aggregate(prepared, name, groups, suppressed_mask)
         elif name in position:
-            columns[name] = _generalize(prepared, position[name], levels[position[name]], table[name])
+            columns[name] = _generalize(prepared, position[name], by_row[:, position[name]], table[name])
         else:
             columns[name] = table[name]
     return columns
@@ -112,14 +111,39 @@ def _count_blank(columns: Mapping[str, Column], suppressed_mask: Mask, marker: s
     return blank.size, released_rows.size
 
 
-def _generalize(prepared: Prepared, j: int, level: int, column: pa.ChunkedArray) -> Column:
-    if level > 0:
-        hierarchy = prepared.encoding.hierarchies[j]
-        labels = pa.array(hierarchy.labels[level], pa.string())
-        return pa.DictionaryArray.from_arrays(
-            pa.array(hierarchy.label_map(level)[prepared.codes[j]], pa.int32()), labels
-        )
-    return column
+def _generalize(prepared: Prepared, j: int, levels: NDArray[np.uint8], column: pa.ChunkedArray) -> Column:
+    """Return the labels of a column, given the level of each row; original values as text beside labels."""
+    used = np.unique(levels).tolist()
+    if used == [0]:
+        return column
+    hierarchy, codes = prepared.encoding.hierarchies[j], prepared.codes[j]
+    if len(used) == 1:
+        labels = pa.array(hierarchy.labels[used[0]], pa.string())
+        places = hierarchy.label_map(used[0])[codes]
+        return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), labels)
+    # One look-up for all levels; a text that labels of several levels share is there once.
+    texts = pa.concat_arrays([pa.array(hierarchy.labels[level], pa.string()) for level in used])
+    encoded = texts.dictionary_encode(null_encoding="encode")
+    first = np.cumsum([0, *(len(hierarchy.labels[level]) for level in used[:-1])])
+    maps = np.stack([hierarchy.label_map(level) + start for level, start in zip(used, first, strict=True)])
+    places = np.asarray(encoded.indices)[maps[np.searchsorted(used, levels), codes]]
+    cells = pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), encoded.dictionary)
+    if used[0] > 0 or decode_column(column).type != pa.string():
+        return cells
+    return pc.if_else(pa.array(levels == 0), decode_column(column), decode_column(cells))
+
+
+def _classes_of_rows(prepared: Prepared, levels: CellLevels) -> NDArray[np.int32]:
+    """Return the class of each row; classes of different parts differ."""
+    if len(levels) == 1:
+        return prepared.sample.classes_of_rows(tuple(levels.vectors[0].tolist()))[1]
+    by_row = levels.of_rows
+    classes = number_rows(levels.part.astype(np.int64))
+    for j, hierarchy in enumerate(prepared.encoding.hierarchies):
+        maps = np.stack([hierarchy.label_map(level) for level in range(hierarchy.height + 1)])
+        labels = maps[by_row[:, j], prepared.codes[j]].astype(np.int64)
+        classes = number_rows(classes.astype(np.int64) * hierarchy.size + labels)
+    return classes
 
 
 def _aggregate(prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed_mask: Mask) -> pa.Array:

@@ -17,10 +17,9 @@ from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimality import gap_to_optimum
 from veil.lattice.search import BestNode, Limits, Search
-from veil.outcome.apply import apply_levels
-from veil.outcome.outcome import Outcome, outcome_of_plan
-from veil.outcome.pseudonyms import with_pseudonyms
-from veil.outcome.result import RecodedPart
+from veil.outcome.assemble import assemble
+from veil.outcome.outcome import Outcome
+from veil.outcome.result import CellLevels
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
 
@@ -136,28 +135,21 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     if prepared.subset is not None:
         suppressed_mask &= prepared.subset
     released_mask = ~suppressed_mask if prepared.subset is None else ~suppressed_mask & prepared.subset
-    parts = (RecodedPart(levels, np.flatnonzero(released_mask)),)
-    prepared = prepared.named_by(parts)
-    if shuffle is None:
-        shuffle = prepared.plan.order == "random" and prepared.rows.weights.are_one
-    table, origins, flag = apply_levels(prepared, levels, groups, suppressed_mask, shuffle=shuffle)
-    table, key = with_pseudonyms(table, prepared, origins, suppressed_mask)
     score = evaluator.measure.score(node)
     over_limit = (
         node.tally.suppressed > evaluator.allowed
         if people_affected is None
         else people_affected > evaluator.allowed_people
     )
-    outcome = outcome_of_plan(
+    if shuffle is None:
+        shuffle = prepared.plan.order == "random" and prepared.rows.weights.are_one
+    outcome = assemble(
         source,
         prepared,
-        table,
-        origins,
+        CellLevels(np.array([levels], np.uint8), np.where(released_mask, np.int32(0), np.int32(-1))),
         suppressed_mask,
-        parts,
         Choice(levels, choice.found, evaluator, score[0] if len(score) == 1 else score, node.tally.kept),
-        flag=flag,
-        apart=key,
+        shuffle=shuffle,
         over_limit=over_limit,
     )
     return outcome.changed(facts={"ending": choice.found.ending})

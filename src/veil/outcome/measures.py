@@ -51,18 +51,20 @@ def _covered(outcome: Outcome, prepared: Prepared) -> tuple[NDArray[np.float64],
     hierarchies, suppressed = prepared.encoding.hierarchies, outcome.suppressed
     distinct = prepared.sample.distinct_microaggregated
     covered = np.full(len(hierarchies) + distinct.size, float(suppressed))
-    records = suppressed
-    for part in outcome.parts:
-        records += prepared.records(part.rows)
-        weights = prepared.weights_of(part.rows)
-        for j, (hierarchy, level) in enumerate(zip(hierarchies, part.levels, strict=True)):
-            shares = hierarchy.shares[level][hierarchy.label_map(level)]
-            of_rows = shares[prepared.codes[j][part.rows]]
-            covered[j] += of_rows.sum() if weights is None else of_rows @ weights
-        if distinct.size and part.rows.size:
+    levels = outcome.cell_levels
+    released = np.flatnonzero(levels.part >= 0)
+    weights, by_row = prepared.weights_of(released), levels.of_rows[released]
+    for j, hierarchy in enumerate(hierarchies):
+        for level in np.unique(by_row[:, j]).tolist():
+            here = np.flatnonzero(by_row[:, j] == level)
+            shares = hierarchy.shares[level][hierarchy.label_map(level)][prepared.codes[j][released[here]]]
+            covered[j] += shares.sum() if weights is None else shares @ weights[here]
+    for part in outcome.parts if distinct.size else ():
+        if part.rows.size:
             sample = prepared_part(prepared, part.rows).sample
             classes, _ = sample.classes_of_rows(part.levels)
             covered[len(hierarchies) :] += sample.distinct_in_classes(classes) @ classes.count / distinct
+    records = suppressed + prepared.records(released)
     return covered, records, distinct
 
 

@@ -25,18 +25,20 @@ from veil.outcome.linked_tables import TableOut, tables_of
 from veil.outcome.masked import Masked
 from veil.outcome.result import (
     Apart,
+    CellLevels,
     Kind,
     Origins,
     Pass,
+    Passes,
     Privacy,
     RecodedPart,
-    Recoding,
     StepResult,
     SuppressedRows,
 )
 from veil.outcome.roles import Roles, roles_of_plan
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
+from veil.plan.recoding import FullDomain, Recoding
 from veil.published.finding import Verification
 from veil.published.table import Published, Suppressed
 from veil.tables.arrow import in_new_memory
@@ -144,16 +146,16 @@ class Outcome:
         return self.last.facts if len(self.results) == 1 else {}
 
     @property
-    def recoding(self) -> object:
-        """The local recoding of suppressed records; None if there was none."""
-        recoding = self.trace(Recoding)
-        return None if recoding is None else recoding.mode
+    def recoding(self) -> Recoding | None:
+        """How records got levels of their own; None if all have the same, or if parts of the table have theirs."""
+        plan = self.plan
+        return None if plan is None or isinstance(plan.recoding, FullDomain) else plan.recoding
 
     @property
     def passes(self) -> tuple[Pass, ...]:
         """The passes of local recoding, or the parts."""
-        recoding = self.trace(Recoding)
-        return () if recoding is None else recoding.passes
+        trace = self.trace(Passes)
+        return () if trace is None else trace.passes
 
     @property
     def apart(self) -> dict[str, pa.Table]:
@@ -221,9 +223,21 @@ class Outcome:
         }
 
     @property
-    def parts(self) -> tuple[RecodedPart, ...]:
+    def parts(self) -> Sequence[RecodedPart]:
         """Records that are not suppressed, by their levels; none for masks."""
-        return tuple(part for each in self.results for part in each.parts)
+        return next((each.parts for each in self.results if len(each.parts)), ())
+
+    @property
+    def cell_levels(self) -> CellLevels:
+        """The levels of every row of an outcome that a search has made."""
+        assert isinstance(self.parts, CellLevels)
+        return self.parts
+
+    @property
+    def records_by_part(self) -> NDArray[np.int64]:
+        """Number of records of each part."""
+        part, weights = self.cell_levels.part, self.searched.rows.weights.array
+        return np.bincount(part + 1, weights, len(self.parts) + 1).astype(np.int64)[1:]
 
     @property
     def levels(self) -> dict[str, int]:
@@ -351,7 +365,7 @@ def outcome_of_plan(
     table: pa.Table,
     origins: Origins,
     mask: NDArray[np.bool_],
-    parts: Sequence[RecodedPart],
+    parts: CellLevels,
     *traces: object,
     flag: str | None,
     apart: Mapping[str, pa.Table],
@@ -367,7 +381,7 @@ def outcome_of_plan(
         origins,
         SuppressedRows(mask, before.weights.sum_of(mask), over_limit=over_limit),
         roles_of_plan(prepared.plan, prepared.encoding.names, flag),
-        tuple(parts),
+        parts,
         tuple(Apart(name, each, True) for name, each in apart.items()),
         {},
         Privacy(),

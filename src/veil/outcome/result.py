@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -73,6 +74,76 @@ class RecodedPart(NamedTuple):
     rows: Integers
 
 
+@dataclass(frozen=True, eq=False)
+class CellLevels(Sequence[RecodedPart]):
+    """The levels of every row, as a sequence of parts.
+
+    Attributes
+    ----------
+    vectors : array of parts x quasi-identifiers
+        The levels of each part.
+    part : array
+        The number of the part of each row of the input; -1 for rows that are suppressed or not released.
+
+    >>> levels = CellLevels.of([RecodedPart((0, 1), np.array([2, 0]))], 3)
+    >>> levels.part.tolist(), levels[0].rows.tolist(), levels.of_rows.tolist()
+    ([0, -1, 0], [0, 2], [[0, 1], [0, 1], [0, 1]])
+    """
+
+    vectors: NDArray[np.uint8]
+    part: NDArray[np.int32]
+
+    @staticmethod
+    def of(parts: Sequence[RecodedPart], rows: int) -> CellLevels:
+        """Return the levels of so many rows, given parts of them."""
+        part = np.full(rows, -1, np.int32)
+        for number, each in enumerate(parts):
+            part[each.rows] = number
+        return CellLevels(np.array([each.levels for each in parts], np.uint8), part)
+
+    @staticmethod
+    def by_row(levels: NDArray[np.uint8], suppressed_mask: Mask) -> CellLevels:
+        """Return the levels of rows, given those of each (rows x columns)."""
+        there = ~suppressed_mask if not suppressed_mask.all() else slice(None)
+        vectors, number = np.unique(levels[there], axis=0, return_inverse=True)
+        part = np.full(suppressed_mask.size, -1, np.int32)
+        part[there] = number.ravel()
+        part[suppressed_mask] = -1
+        return CellLevels(vectors, part)
+
+    @property
+    def of_rows(self) -> NDArray[np.uint8]:
+        """The levels of each row; those of the first part for rows of none."""
+        return self.vectors[np.maximum(self.part, 0)]
+
+    @functools.cached_property
+    def counts(self) -> Integers:
+        """Number of rows of each part."""
+        return np.bincount(self.part[self.part >= 0], minlength=len(self))
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @overload
+    def __getitem__(self, at: int) -> RecodedPart: ...
+    @overload
+    def __getitem__(self, at: slice) -> CellLevels: ...
+    def __getitem__(self, at: int | slice) -> RecodedPart | CellLevels:
+        if not isinstance(at, slice):
+            return self._parts[at]
+        number = np.full(len(self) + 1, -1, np.int32)
+        vectors = self.vectors[at]
+        number[:-1][at] = np.arange(len(vectors))
+        return CellLevels(vectors, number[self.part])
+
+    @functools.cached_property
+    def _parts(self) -> list[RecodedPart]:
+        rows = np.argsort(self.part, kind="stable")[np.count_nonzero(self.part < 0) :]
+        ends = np.cumsum(self.counts)[:-1]
+        vectors = map(tuple, self.vectors.tolist())
+        return [RecodedPart(*each) for each in zip(vectors, np.split(rows, ends), strict=True)]
+
+
 @dataclass(frozen=True)
 class Pass:
     """One pass: how the records were transformed, how many of them, and what that costs.
@@ -98,10 +169,9 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Recoding:
-    """How records got transformations of their own: by a mode of local recoding, or part by part (None)."""
+class Passes:
+    """How records got transformations of their own, one after the other: in passes, or part by part."""
 
-    mode: object
     passes: tuple[Pass, ...]
 
 
@@ -178,8 +248,8 @@ class StepResult:
         The suppressed rows of the input.
     roles : Roles
         What each column is, after this step and those before it.
-    parts : tuple of RecodedPart
-        Records that are not suppressed, by their levels; none for masks. The first part of a search exists even
+    parts : CellLevels
+        The levels of the records that are not suppressed; none for masks. The first part of a search exists even
         if it is empty.
     apart : tuple of Apart
         Further tables for files of their own.
@@ -196,7 +266,7 @@ class StepResult:
     origins: Origins
     suppression: SuppressedRows
     roles: Roles
-    parts: tuple[RecodedPart, ...]
+    parts: Sequence[RecodedPart]
     apart: tuple[Apart, ...]
     facts: Mapping[str, Any]
     privacy: Privacy

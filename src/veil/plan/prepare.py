@@ -56,19 +56,19 @@ class Prepared:
         weights = self.rows.weights
         return (weights if selection is None else weights.take(selection)).counts
 
-    def named_by(self, parts: Iterable[tuple[Levels, NDArray[np.int64]]]) -> Prepared:
-        """Return a copy whose labels derive from published values only: those of some rows, on their levels.
+    def named_by(self, levels: NDArray[np.uint8], released_mask: NDArray[np.bool_]) -> Prepared:
+        """Return a copy whose labels derive from published values only: those of some rows, on the levels of each.
 
         Only labels that were derived from the values of the data differ; see `Hierarchy.named_by`.
         """
         if all(hierarchy.naming is None for hierarchy in self.encoding.hierarchies):
             return self
-        parts = list(parts)
         hierarchies = []
         for j, hierarchy in enumerate(self.encoding.hierarchies):
             masks: dict[int, NDArray[np.bool_]] = {}  # of the published values, by level
-            for levels, rows in parts:
-                masks.setdefault(levels[j], np.zeros(hierarchy.size, np.bool_))[self.codes[j][rows]] = True
+            for level in np.unique(levels[:, j]).tolist():
+                masks[level] = np.zeros(hierarchy.size, np.bool_)
+                masks[level][self.codes[j][released_mask & (levels[:, j] == level)]] = True
             hierarchies.append(hierarchy.named_by(masks))
         # Maps, and so codes and classes, are the same: only texts differ, which are not read below.
         sample, encoding = copy.copy(self.sample), copy.copy(self.encoding)

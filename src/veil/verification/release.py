@@ -173,7 +173,9 @@ def verify_release(
 
         def verify_column(name: str) -> list[Finding]:
             values, codes = encode_values(original[name])  # sorting codes is faster than sorting texts
-            column = _Column((values, origins.pick(codes)), published, name, hierarchies[name], levels[name])
+            column = GeneralizedColumn(
+                (values, origins.pick(codes)), published, name, hierarchies[name], levels[name]
+            )
             return column.verify(plan, suppressed_mask)
 
         of_columns = list(pool.map(verify_column, columns))
@@ -362,7 +364,7 @@ def verify_lost_rows(before: Rows, lost_mask: Mask, allowed: int | None) -> list
     return findings
 
 
-class _Column:
+class GeneralizedColumn:
     """A quasi-identifier before and after, compared by distinct pairs of cells."""
 
     def __init__(
@@ -391,18 +393,19 @@ class _Column:
             promise = Phrase(template, column=self.name, least=least, most=most)
             measured: str = Phrase("level {level}", level=self.level)
             findings.append(Finding(promise, least <= self.level <= most, measured))
-        wrong = self._wrong_cells(suppressed_mask)
+        wrong = int(np.count_nonzero(self.wrong_cells(suppressed_mask)))
         template = "column {column!r} is " + ("generalized to level {level}" if self.level else "unchanged")
         promise = Phrase(template, column=self.name, level=self.level)
         measured = plural(wrong, "cell differs", "cells differ") if wrong else "every cell"
         findings.append(Finding(promise, wrong == 0, measured))
         return findings
 
-    def _wrong_cells(self, suppressed_mask: Mask) -> int:
-        codes = self.value_codes
-        right_mask = self.label_places[codes] == self.expected[self.codes]
+    def wrong_cells(self, suppressed_mask: Mask, rows: slice | NDArray[np.int64] = slice(None)) -> Mask:
+        """Return which of some rows do not show the label of their original value."""
+        codes, suppressed_mask = self.value_codes[rows], suppressed_mask[rows]
+        right_mask: Mask = self.label_places[codes] == self.expected[self.codes[rows]]
         right_mask[suppressed_mask] = shows_nothing(self.texts, self.blank)[codes[suppressed_mask]]
-        return int(np.count_nonzero(~right_mask))
+        return ~right_mask
 
 
 def _rows_of(values: pa.Array, hierarchy: Hierarchy) -> NDArray[np.int64]:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from veil.base.describe import definition, help_on, parameters
 from veil.base.spell import spell_value
 from veil.base.version import __version__
@@ -33,6 +35,9 @@ from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
 from veil.report.texts import methods_in_order, text
 from veil.risk.concerns.collect import acknowledged_by, concerns_of
+
+MOST_PARTS = 100
+"""Parts with levels of their own that are listed: the largest."""
 
 MOST_EXAMPLES = 3
 """Released values shown as examples of a level."""
@@ -138,7 +143,7 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
         recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
     recipe["steps"] = [*masks, *recipe["steps"]]
     if outcome.recoding is not None:
-        recipe["steps"].append(spell_value(outcome.recoding))
+        recipe["steps"][-1]["recoding"] = spell_value(outcome.recoding)
     if acknowledged := acknowledged_by(outcome):
         recipe["acknowledge"] = acknowledged
     return recipe
@@ -263,9 +268,11 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
     prepared, names = outcome.prepared, outcome.quasi_identifiers
     parts = [(each.recoded, each.transformation) for each in outcome.passes]
     if prepared is not None:
-        levels = [dict(zip(names, map(int, part.levels), strict=False)) for part in outcome.parts]
-        records = [prepared.records(part.rows) for part in outcome.parts]
-        parts = list(zip(records, levels, strict=True))
+        vectors, records = outcome.cell_levels.vectors, outcome.records_by_part
+        largest = np.sort(np.argsort(-records, kind="stable")[:MOST_PARTS])
+        levels = [dict(zip(names, each, strict=False)) for each in vectors[largest].tolist()]
+        parts = list(zip(records[largest].tolist(), levels, strict=True))
+        facts["all_parts"] = len(vectors)
     facts["parts"] = [{"records": records, "levels": levels} for records, levels in parts]
     facts["passes"] = len(outcome.passes)
     return facts
@@ -319,8 +326,10 @@ def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
         return {"treatment": text("treatment.aggregated", aggregate=plan.microaggregated[name])}
     if name in outcome.hierarchies:
         at = list(outcome.hierarchies).index(name)
-        parts = [part for part in outcome.parts if part.rows.size] or outcome.parts[:1]
-        return _generalization(outcome.hierarchies[name], [part.levels[at] for part in parts])
+        levels = outcome.cell_levels
+        used = levels.vectors[levels.counts > 0, at]
+        used = used if used.size else levels.vectors[:1, at]
+        return _generalization(outcome.hierarchies[name], np.unique(used).tolist())
     if name in plan.quasi_identifiers:
         levels = [each.transformation[name] for each in outcome.passes]
         return {"treatment": text("treatment.part_by_part", low=min(levels), high=max(levels))}

@@ -256,11 +256,11 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     if done["flag"]:
         blocks.append(Paragraph(text("main.flag_added", flag=done["flag"])))
     if "parts" in done:
-        blocks += _parts(done["parts"], facts["summary"].get("measures", {}))
+        blocks += _parts(done["parts"], done.get("all_parts", 0), facts["summary"].get("measures", {}))
     return tuple(blocks)
 
 
-def _parts(parts: list[dict[str, Any]], measures: dict[str, float]) -> list[Block]:
+def _parts(parts: list[dict[str, Any]], number_of_all: int, measures: dict[str, float]) -> list[Block]:
     """Return the levels of each part of the records, and measures of the whole release."""
     names = [Verbatim(each) for each in parts[0]["levels"]] if parts else []
     first = names[:8]
@@ -271,6 +271,8 @@ def _parts(parts: list[dict[str, Any]], measures: dict[str, float]) -> list[Bloc
     headings = (text("main.part"), text("common.records"), *first)
     further = len(names) - len(first)
     note = [Paragraph(text("done.further_levels", columns=further), "note")] if further else []
+    if number_of_all > len(parts):
+        note.append(Paragraph(text("done.largest_parts", shown=len(parts), parts=number_of_all), "note"))
     figures = tuple((name.replace("_", " "), number(value)) for name, value in measures.items())
     return [
         Heading(text("main.transformations_parts_records")),

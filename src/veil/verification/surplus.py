@@ -220,9 +220,9 @@ def _add_up(
                 total += gain
                 count -= 1
             if gain <= 0:
-                count = min(count, max(lacking, 0))
-                if count == 0 and lacking_values == 0:
+                if lacking <= 0 and lacking_values == 0:
                     break
+                count = min(count, max(lacking, 0))
             total += count * gain
             lacking -= count
         if lacking_values > 0 or total <= 0:

@@ -29,19 +29,20 @@ class TinyTable:
     values: Sequence[object]
     least_values: int
 
-    @functools.cache
+    @functools.cached_property
+    def tables(self) -> list[list[tuple[str | None, ...]]]:
+        return [hierarchy.to_rows() for hierarchy in self.hierarchies]
+
     def cost(self, column: int, row: int, level: int) -> Fraction:
         """The share of the other values of the domain that the label of a cell stands for, times the weight."""
-        table = self.hierarchies[column].to_rows()
-        (label,) = {line[level] for line in table if line[0] == self.rows[row][column]}
+        table, label = self.tables[column], self.label(column, row, level)
         under = sum(line[level] == label for line in table)
         if len(table) == 1:
             return Fraction(0)
         return Fraction(under - 1, len(table) - 1) * self.weights[column]
 
-    @functools.cache
     def label(self, column: int, row: int, level: int) -> str | None:
-        return next(line[level] for line in self.hierarchies[column].to_rows() if line[0] == self.rows[row][column])
+        return next(line[level] for line in self.tables[column] if line[0] == self.rows[row][column])
 
     def levels(self, column: int) -> range:
         return range(self.minimum[column], self.maximum[column] + 1)
@@ -99,7 +100,10 @@ def good_prices(table: TinyTable, steps: int) -> list[int]:
     """Prices after some steps up where no label takes a record, and down where several do."""
     cheapest = cheapest_labels(table)
     prices = [
-        min((cost for records, cost in cheapest.items() if i in records and table.accepts(sorted(records))), default=UNIT)
+        min(
+            (cost for records, cost in cheapest.items() if i in records and table.accepts(sorted(records))),
+            default=UNIT,
+        )
         for i in range(len(table.rows))
     ]
     best, best_prices, step = bound_of(table, prices, 0)[0], prices, max(prices) // 4
@@ -116,7 +120,10 @@ def least_loss(table: TinyTable) -> Fraction | float:
     """The loss of the best recoding, in records: every way to put the records into classes, and to suppress some."""
     number = len(table.rows)
     label_costs = [
-        [[(table.label(j, i, level), table.cost(j, i, level)) for level in table.levels(j)] for i in range(number)]
+        [
+            [(table.label(j, i, level), table.cost(j, i, level)) for level in table.levels(j)]
+            for i in range(number)
+        ]
         for j in range(len(table.hierarchies))
     ]
 

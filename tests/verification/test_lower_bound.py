@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from support.oracle import Problem
 from support.recoding_bound import UNIT, TinyTable, bound_of, good_prices, least_loss
-from support.refusals import refused
 from support.strategies import problems
 from veil import hierarchies as h
 from veil import models as m
-from veil.errors import InputError
-from veil.outcome.lower_bound import LowerBound
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
@@ -58,18 +53,16 @@ def tiny(prepared: Prepared, size: ForcedSize) -> TinyTable:
 
 
 def recomputed(prepared: Prepared, size: ForcedSize, prices: list[int], suppression_price: int = 0) -> int:
-    proof = LowerBound(
-        0,
-        prepared.records(),
-        size.smallest,
-        size.allowed,
-        np.array(prices, object) if max(map(abs, prices)) >= 2**63 else np.array(prices, np.int64),
-        suppression_price,
-        size.attribute,
-        size.least_values,
-    )
+    large = max(map(abs, prices)) >= 2**63
     hierarchies = dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True))
-    return recompute_bound(prepared.rows, prepared.plan, hierarchies, proof)
+    return recompute_bound(
+        prepared.rows,
+        prepared.plan,
+        hierarchies,
+        size,
+        np.array(prices, object if large else np.int64),
+        suppression_price,
+    )
 
 
 @st.composite

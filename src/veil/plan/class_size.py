@@ -12,7 +12,6 @@ from veil.base.exact import decimal_fraction, largest_count
 from veil.base.wording import Phrase
 from veil.classes.owner_sample import by_owner
 from veil.hierarchies import Hierarchy
-from veil.models.base import PrivacyModel
 from veil.models.diversity import DistinctLDiversity, RecursiveCLDiversity
 from veil.models.entropy_diversity import EntropyLDiversity
 from veil.plan.prepare import Prepared
@@ -60,8 +59,6 @@ def forced_size(prepared: Prepared) -> ForcedSize | Phrase:
         return Phrase("the records are a subset that was chosen from a population")
     if plan.aggregated:
         return Phrase("microaggregated columns show values that no hierarchy has")
-    if not sample.encoding.names:
-        return Phrase("no column is generalized")
     for j, name in enumerate(sample.encoding.names):
         label = _ambiguous_label(
             sample.encoding.hierarchies[j], prepared.codes[j], prepared.minimum[j], prepared.maximum[j]
@@ -83,24 +80,15 @@ def forced_size(prepared: Prepared) -> ForcedSize | Phrase:
         return Phrase(template, models=names)
     people = by_owner(sample).records
     allowed = sample.persons.most_records(largest_count(plan.suppression_limit, people))
-    diverse = [] if prepared.rows.owners.know_all_rows else [each for each in models if _shows_values(each, prepared)]
-    if not diverse:
-        return ForcedSize(smallest, allowed)
-    model = max(diverse, key=_least_values)
-    return ForcedSize(smallest, allowed, model.attribute_names[0], _least_values(model))
-
-
-def _shows_values(model: PrivacyModel, prepared: Prepared) -> bool:
-    """Whether every class shows as many values as the model asks for: none may be without any."""
-    if not isinstance(model, DistinctLDiversity | EntropyLDiversity | RecursiveCLDiversity):
-        return False
-    return model.missing != "left out" or model.visible(prepared.sample) is None
-
-
-def _least_values(model: PrivacyModel) -> int:
-    """Return l, rounded up: the entropy of fewer values is below ln l."""
-    assert isinstance(model, DistinctLDiversity | EntropyLDiversity | RecursiveCLDiversity)
-    return math.ceil(decimal_fraction(model.l))
+    diverse: list[tuple[int, str | None]] = [
+        (math.ceil(decimal_fraction(model.l)), model.attribute)
+        for model in models
+        if isinstance(model, DistinctLDiversity | EntropyLDiversity | RecursiveCLDiversity)
+        if model.missing != "left out" or model.visible(sample) is None  # a class without any value holds
+        if not prepared.rows.owners.know_all_rows
+    ]
+    least_values, attribute = max(diverse, default=(1, None))
+    return ForcedSize(smallest, allowed, attribute, least_values)
 
 
 def _ambiguous_label(hierarchy: Hierarchy, codes: Codes, low: int, high: int) -> tuple[str | None] | None:
@@ -108,12 +96,15 @@ def _ambiguous_label(hierarchy: Hierarchy, codes: Codes, low: int, high: int) ->
 
     Labels with a value in common are nested, so that they are equal if they have equally many.
     """
-    values, groups = np.unique(codes), {}
+    values = np.unique(codes)
+    groups: dict[str | None, tuple[int, int]] = {}
     for level in range(low, high + 1):
         numbers, first, sizes = np.unique(
             hierarchy.label_map(level)[values], return_index=True, return_counts=True
         )
-        for number, group in zip(numbers.tolist(), zip(first.tolist(), sizes.tolist(), strict=True), strict=True):
+        for number, group in zip(
+            numbers.tolist(), zip(first.tolist(), sizes.tolist(), strict=True), strict=True
+        ):
             label = hierarchy.labels[level][number]
             if groups.setdefault(label, group) != group:
                 return (label,)

@@ -22,43 +22,89 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from veil.base.arrays import Codes, Integers
+from veil.base.wording import Phrase
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
-from veil.outcome.lower_bound import UNIT, LowerBound
+from veil.outcome.lower_bound import UNIT, LowerBound, describe_claim
+from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared
+from veil.published.finding import Finding
 from veil.tables.columns import encode_values
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 from veil.verification.surplus import ColumnLabels, PricedRows, total_surplus
 
 
+def prove_bound(prepared: Prepared, prices: Integers, suppression_price: int = 0) -> LowerBound | Phrase:
+    """Return the bound that prices by row of an input prove, or the reason why there is none.
+
+    All bounds come from here: whatever found the prices does not say what they prove.
+    """
+    size = forced_size(prepared)
+    if not isinstance(size, ForcedSize):
+        return size
+    hierarchies = dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True))
+    bound = recompute_bound(prepared.rows, prepared.plan, hierarchies, size, prices, suppression_price)
+    return LowerBound(
+        bound,
+        prepared.records(),
+        size.smallest,
+        size.allowed,
+        prices,
+        suppression_price,
+        size.attribute,
+        size.least_values,
+    )
+
+
+def verify_lower_bound(prepared: Prepared, proof: LowerBound) -> Finding:
+    """Check a bound for an input and a plan: that its prices prove it."""
+    claim = describe_claim(proof.loss)
+    again = prove_bound(prepared, proof.prices, proof.suppression_price)
+    if not isinstance(again, LowerBound):
+        return Finding(claim, False, again)
+    return Finding(
+        claim, again.loss >= proof.loss, Phrase("{claim}, by its prices", claim=describe_claim(again.loss))
+    )
+
+
 def recompute_bound(
-    rows: Rows, plan: Plan, hierarchies: Mapping[str, Hierarchy], proof: LowerBound
+    rows: Rows,
+    plan: Plan,
+    hierarchies: Mapping[str, Hierarchy],
+    size: ForcedSize,
+    prices: Integers,
+    suppression_price: int,
 ) -> int:
-    """Return the bound that the prices of a proof prove for rows of a table, in `UNIT`s of all records together."""
-    names = list(hierarchies)
-    columns = [_encode(rows.table[name], hierarchies[name], name) for name in names]
-    if proof.attribute is None:
+    """Return the bound that prices prove for every release of a plan, in `UNIT`s of all records together."""
+    columns = [_encode(rows.table[name], hierarchy, name) for name, hierarchy in hierarchies.items()]
+    if size.attribute is None:
         value_codes = np.zeros(rows.table.num_rows, np.int32)
     else:
-        value_codes = encode_values(rows.table[proof.attribute])[1].astype(np.int32)
-    priced = _distinct(columns, value_codes, proof.prices, rows.weights.array)
+        value_codes = encode_values(rows.table[size.attribute])[1].astype(np.int32)
+    distinct = _distinct(columns, value_codes, prices, rows.weights.array)
     labels = [
-        _labels(hierarchies[name], weight, plan.minimum_levels.get(name, 0), plan.maximum_levels.get(name), codes)
-        for name, weight, codes in zip(names, _weights(plan, names), priced.codes, strict=True)
+        _labels(
+            hierarchies[name], weight, plan.minimum_levels.get(name, 0), plan.maximum_levels.get(name), codes
+        )
+        for (name, weight), codes in zip(
+            _weights(plan, list(hierarchies)).items(), distinct.codes, strict=True
+        )
     ]
     return bound_of_prices(
-        priced,
+        distinct,
         labels,
-        smallest=proof.smallest,
-        allowed=proof.allowed,
-        suppression_price=proof.suppression_price,
-        least_values=proof.least_values,
+        smallest=size.smallest,
+        allowed=size.allowed,
+        suppression_price=suppression_price,
+        least_values=size.least_values,
     )
 
 
@@ -74,7 +120,7 @@ def bound_of_prices(
     """Return the bound that prices prove."""
     if suppression_price < 0:
         raise InputError(f"the price of suppression should be at least 0, not {suppression_price}")
-    records = list(zip(rows.prices.tolist(), rows.counts.tolist(), strict=True))
+    records: list[tuple[int, int]] = list(zip(rows.prices.tolist(), rows.counts.tolist(), strict=True))
     bound = sum(price * count for price, count in records)
     bound -= total_surplus(rows, columns, smallest, least_values)
     if allowed > 0:
@@ -97,29 +143,28 @@ def _encode(column: pa.ChunkedArray, hierarchy: Hierarchy, name: str) -> Codes:
 
 def _distinct(columns: Sequence[Codes], values: Codes, prices: Integers, weights: Integers) -> PricedRows:
     """Put rows together that have the same codes and the same price."""
-    order = np.lexsort([prices, values, *columns])
+    keys: list[Any] = [prices, values, *columns]
+    order = np.lexsort(keys)
     if not order.size:
         return PricedRows(columns, weights, prices, values)
     differs = np.zeros(order.size, np.bool_)
     differs[0] = True
-    for each in (prices, values, *columns):
+    for each in keys:
         differs[1:] |= each[order[1:]] != each[order[:-1]]
     first, starts = order[differs], np.flatnonzero(differs)
     counts = np.add.reduceat(weights[order], starts)
     return PricedRows([column[first] for column in columns], counts, prices[first], values[first])
 
 
-def _weights(plan: Plan, names: Sequence[str]) -> list[Fraction]:
-    """Return the weights of columns in the loss, which add up to 1."""
+def _weights(plan: Plan, names: Sequence[str]) -> dict[str, Fraction]:
+    """Return the weights of columns in the loss, which add up to 1; equal ones if all are 0."""
     weights = getattr(plan.quality, "weights", {})
-    shares = [Fraction(weights.get(name, 1)) for name in names]
-    total = sum(shares)
-    return [share / total for share in shares] if total else [Fraction(1, len(names))] * len(names)
+    shares = {name: Fraction(weights.get(name, 1)) for name in names}
+    total = sum(shares.values())
+    return {name: share / total if total else Fraction(1, len(names)) for name, share in shares.items()}
 
 
-def _labels(
-    hierarchy: Hierarchy, weight: Fraction, low: int, high: int | None, codes: Codes
-) -> ColumnLabels:
+def _labels(hierarchy: Hierarchy, weight: Fraction, low: int, high: int | None, codes: Codes) -> ColumnLabels:
     """Return the labels of a column on the allowed levels, with what a cell with each costs."""
     high = hierarchy.height if high is None else high
     labels = np.arange(hierarchy.size, dtype=np.int32)
@@ -128,7 +173,9 @@ def _labels(
         if level:
             labels = hierarchy.maps[level - 1][labels]
         if level >= low:
-            by_label = [_cost(share, hierarchy.domain_size, weight) for share in hierarchy.shares[level].tolist()]
+            by_label = [
+                _cost(share, hierarchy.domain_size, weight) for share in hierarchy.shares[level].tolist()
+            ]
             maps.append(labels)
             costs.append(np.array(by_label, np.int64)[labels])
     return ColumnLabels(maps, _least_costs(maps, costs, np.unique(codes)))

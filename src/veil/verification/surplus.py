@@ -92,7 +92,8 @@ class _Walk:
         self.costs = np.concatenate([costs for column in columns for costs in column.costs]).astype(number)
         least = [int(min(costs.min() for costs in column.costs)) for column in columns]
         self.rest = [sum(least[j + 1 :]) for j in range(len(least))]
-        self.split, self.add_up = (each if fits else _python(each) for each in (_split, _add_up))
+        self.split = _split if fits else _python(_split)
+        self.add_up = _add_up if fits else _python(_add_up)
 
     def total(self) -> int:
         """Return the sum of the surpluses."""

@@ -1,0 +1,157 @@
+"""The local search of a problem: its items, and what it has reached."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veil.base.arrays import Codes, Integers, Mask
+from veil.recoding.cells.labels import DistinctRows, Labels
+from veil.recoding.cells.recoding import CellRecoding
+from veil.recoding.cells.search import (
+    Field,
+    Scratch,
+    State,
+    anneal,
+    place,
+    place_rest,
+    start_ascending,
+    transpose,
+)
+from veil.recoding.problem import UNIT, CellProblem
+
+
+HELPERS = 50
+"""Most records of a distinct row that may help other rows, in classes of least size."""
+
+
+class Items:
+    """What a search moves: the rows of the problem, but for those of distinct rows with plenty of records.
+
+    Of a distinct row with at least twice `smallest` records, as many as make one class stay where they are, on the
+    minimum levels, and some of the others may move to help other rows.
+    """
+
+    def __init__(self, problem: CellProblem, rows: DistinctRows) -> None:
+        smallest = problem.smallest
+        order = np.lexsort((problem.counts, rows.of_row))
+        owner = rows.of_row[order]
+        counts = problem.counts[order]
+        running = np.cumsum(counts)
+        first = np.searchsorted(owner, np.arange(len(rows)))
+        before = running - counts - (running - counts)[first[owner]] if len(owner) else running
+        left = rows.records[owner] - before - counts
+        self.plenty = rows.records >= 2 * smallest
+        mobile = ~self.plenty[owner] | ((before < HELPERS * smallest) & (left >= smallest))
+        self.origin: Integers = order[mobile]
+        self.row: Codes = owner[mobile].astype(np.int32)
+        self.weights: Integers = counts[mobile].astype(np.int64)
+        self.starts = np.searchsorted(self.row, np.arange(len(rows) + 1)).astype(np.int64)
+        self.fixed = rows.records - np.bincount(self.row, weights=self.weights, minlength=len(rows)).astype(np.int64)
+
+
+class LocalSearch:
+    """A recoding that gets better: `labels` are those that it may use, and `tops` the maximum label of each row."""
+
+    def __init__(
+        self, problem: CellProblem, rows: DistinctRows, items: Items, labels: Labels, seed: int
+    ) -> None:
+        self.problem, self.rows, self.items = problem, rows, items
+        self.random = np.array([(seed * 0x9E3779B97F4A7C15 + 88172645463325252) % 2**63 | 1], np.uint64)
+        self.tally = np.zeros(4, np.int64)
+        self.pool = np.flatnonzero(rows.records[items.row] < problem.smallest).astype(np.int32)
+        self._lay_out(labels)
+        free = np.full(len(items.row), -1, np.int32)
+        self.state = State(
+            free,
+            self.field.fixed.copy(),
+            np.full(len(self.field.costs), -1, np.int32),
+            free.copy(),
+            free.copy(),
+        )
+
+    def _lay_out(self, labels: Labels) -> None:
+        self.labels = labels
+        items = self.items
+        fixed = np.zeros(len(labels.costs) + 1, np.int64)
+        single = np.flatnonzero(
+            (labels.nodes[labels.node] == self.rows.minimum).all(axis=1) & (np.diff(labels.starts) == 1)
+        )
+        alone, first = np.unique(labels.rows[labels.starts[single]], return_index=True)
+        fixed[single[first]] = items.fixed[alone]
+        home = np.full(len(self.rows), -1, np.int32)
+        home[alone] = np.where(items.plenty[alone], single[first], -1)
+        self.field = Field(
+            np.append(labels.costs / UNIT, 1.0),
+            labels.starts,
+            labels.rows,
+            *transpose(labels.starts, labels.rows, len(self.rows)),
+            items.starts,
+            items.row,
+            items.weights,
+            fixed,
+            home,
+        )
+        entries = len(items.row)
+        self.scratch = Scratch(
+            np.empty(4 * entries + 8, np.int32),
+            np.empty(4 * entries + 8, np.int32),
+            np.zeros(len(fixed), np.int64),
+            np.empty(len(fixed), np.int32),
+            np.empty(4 * self.problem.smallest + 16, np.int32),
+            np.empty(4 * self.problem.smallest + 16, np.float64),
+        )
+        self.tops = np.full(len(self.rows), -1, np.int32)
+        for f in np.flatnonzero((labels.nodes[labels.node] == self.problem.maximum).all(axis=1)):
+            self.tops[labels.rows[labels.starts[f] : labels.starts[f + 1]]] = f
+
+    def start(self) -> None:
+        """Open the cheapest labels that enough records are left for."""
+        order = np.arange(len(self.labels.costs), dtype=np.int32)
+        start_ascending(self.field, self.state, order, self.problem.smallest)
+        place_rest(
+            self.field, self.state, self.scratch, self.tops, self.problem.smallest, self.problem.allowed
+        )
+
+    def use(self, labels: Labels, position: Codes) -> None:
+        """Go on with other labels; `position` is the new number of each of the old ones, -1 if it is gone."""
+        mapping = np.append(position, np.int32(len(labels.costs)))
+        target = mapping[self.state.label]
+        self._lay_out(labels)
+        free = np.full(len(target), -1, np.int32)
+        self.state = State(
+            free,
+            self.field.fixed.copy(),
+            np.full(len(self.field.costs), -1, np.int32),
+            free.copy(),
+            free.copy(),
+        )
+        place(self.field, self.state, target)
+
+    def run(self, moves: int, temperature: float) -> None:
+        """Try some moves."""
+        anneal(
+            self.field, self.state, self.scratch, self.pool, self.random, moves, temperature,
+            self.problem.smallest, self.problem.allowed, self.tally,
+        )  # fmt: skip
+
+    @property
+    def costs(self) -> Integers:
+        """Cost of a record of each label, suppression at last."""
+        return np.append(self.labels.costs, UNIT)
+
+    @property
+    def total(self) -> int:
+        """Cost of the recoding."""
+        costs, state = self.costs, self.state
+        return int(costs[state.label] @ self.items.weights) + int(costs @ self.field.fixed)
+
+    def recoding(self, label: Codes) -> CellRecoding:
+        """Return the recoding that gives each item a label."""
+        problem = self.problem
+        levels = np.tile(np.array(problem.minimum, np.uint8), (len(problem.codes), 1))
+        suppressed: Mask = np.zeros(len(problem.codes), np.bool_)
+        gone = label == len(self.labels.costs)
+        suppressed[self.items.origin[gone]] = True
+        levels[self.items.origin[~gone]] = self.labels.nodes[self.labels.node[label[~gone]]]
+        return CellRecoding(levels, suppressed)
+

@@ -1,0 +1,372 @@
+"""Labels of a problem: those with enough records under them that matter for some caps on the prices of records.
+
+The lattice is walked column by column. A column's level splits the classes of the columns before it; a class is
+dropped with everything below it as soon as it has too few records, or as no label inside it can cost less than the
+`smallest` highest caps under it. Costs only grow and caps only fall on the way down, so nothing that matters is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.base.arrays import Codes, Integers, Mask
+from veil.base.compiled import kernel
+from veil.classes.encoding import Levels
+from veil.recoding.problem import CellProblem
+
+Offsets = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """The distinct rows of a problem on its minimum levels.
+
+    Attributes
+    ----------
+    of_row : array
+        Distinct row of each row of the problem.
+    records : array
+        Number of records of each distinct row.
+    labels, costs : tuple by column, of tuples by level from the minimum on
+        Label code of each distinct row, and cost of each label code.
+    rest : array
+        Least cost of all columns from the j-th on.
+    """
+
+    of_row: Codes
+    records: Integers
+    labels: tuple[tuple[Codes, ...], ...]
+    costs: tuple[tuple[Integers, ...], ...]
+    rest: Integers
+    minimum: Levels
+
+    @staticmethod
+    def of(problem: CellProblem) -> DistinctRows:
+        """Collapse the rows of a problem."""
+        columns = len(problem.hierarchies)
+        finest = [
+            hierarchy.label_map(problem.minimum[j])[problem.codes[:, j]]
+            for j, hierarchy in enumerate(problem.hierarchies)
+        ]
+        first, of_row = _distinct(finest, len(problem.codes))
+        records = np.bincount(of_row, weights=problem.counts, minlength=len(first)).astype(np.int64)
+        labels, costs = [], []
+        for j, hierarchy in enumerate(problem.hierarchies):
+            codes = problem.codes[first, j]
+            levels = range(problem.minimum[j], problem.maximum[j] + 1)
+            labels.append(tuple(np.ascontiguousarray(hierarchy.label_map(level)[codes]) for level in levels))
+            costs.append(tuple(problem.costs[j][level] for level in levels))
+        rest = np.zeros(columns + 1, np.int64)
+        for j in reversed(range(columns)):
+            rest[j] = rest[j + 1] + min(
+                int(cost[label].min()) for cost, label in zip(costs[j], labels[j], strict=True)
+            )
+        return DistinctRows(of_row, records, tuple(labels), tuple(costs), rest, problem.minimum)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+class Classes(NamedTuple):
+    """Some rows by class: those of class c are `rows[starts[c]:starts[c + 1]]`, and their label costs `costs[c]`."""
+
+    rows: Codes
+    starts: Offsets
+    costs: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels in rising order of cost: their costs, the rows under each (as `Classes`), and the node of each."""
+
+    costs: Integers
+    starts: Offsets
+    rows: Codes
+    node: Codes
+    nodes: NDArray[np.uint8]
+
+    @property
+    def pairs(self) -> int:
+        """Number of rows under all labels."""
+        return len(self.rows)
+
+    @staticmethod
+    def of(found: Sequence[tuple[Levels, Classes]]) -> Labels:
+        """Collect the labels of some nodes."""
+        columns = len(found[0][0]) if found else 0
+        nodes = np.array([levels for levels, _ in found], np.uint8).reshape(len(found), columns)
+        costs = _joined([classes.costs for _, classes in found], np.int64)
+        lengths = _joined([np.diff(classes.starts) for _, classes in found], np.int64)
+        rows = _joined([classes.rows for _, classes in found], np.int32)
+        node = np.repeat(np.arange(len(found), dtype=np.int32), [len(each.costs) for _, each in found])
+        order = np.argsort(costs, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        sorted_starts = np.concatenate([[0], np.cumsum(lengths[order])]).astype(np.int64)
+        return Labels(costs[order], sorted_starts, gather(order, starts, rows), node[order], nodes)
+
+    def take(self, mask: Mask) -> Labels:
+        """Return some of the labels."""
+        lengths = np.diff(self.starts)
+        starts = np.concatenate([[0], np.cumsum(lengths[mask])]).astype(np.int64)
+        return Labels(
+            self.costs[mask],
+            starts,
+            gather(np.flatnonzero(mask), self.starts, self.rows),
+            self.node[mask],
+            self.nodes,
+        )
+
+
+def cheapest_labels(rows: DistinctRows, smallest: int, caps: Integers, keep: Callable[[], bool]) -> None:
+    """Lower caps to the cost of a label with enough records under it, until no label is violated by the caps.
+
+    The caps are then prices: for every label, the `smallest` highest under it are at most its cost on average.
+    """
+    for _, classes in walk(rows, smallest, caps, keep):
+        lower(classes.rows, classes.starts, classes.costs, caps)
+
+
+def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[Levels, Classes]]:
+    """Return the labels that a walk may leave out though a recoding needs them.
+
+    They are those of rows that have enough records on their own, on the minimum levels, and those on the maximum.
+    """
+    alone = np.flatnonzero(rows.records >= smallest).astype(np.int32)
+    costs = np.zeros(len(rows), np.int64)
+    for by_level, labels in zip(rows.costs, rows.labels, strict=True):
+        costs += by_level[0][labels[0]]
+    first, top = _distinct([labels[-1] for labels in rows.labels], len(rows))
+    top_costs = np.zeros(len(first), np.int64)
+    for by_level, labels in zip(rows.costs, rows.labels, strict=True):
+        top_costs += by_level[-1][labels[-1][first]]
+    enough = np.bincount(top, weights=rows.records, minlength=len(first)) >= smallest
+    order = np.argsort(top, kind="stable").astype(np.int32)
+    order = order[enough[top[order]]]
+    lengths = np.bincount(top, minlength=len(first))[enough]
+    return [
+        (rows.minimum, Classes(alone, np.arange(len(alone) + 1, dtype=np.int64), costs[alone])),
+        (maximum, Classes(order, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), top_costs[enough])),
+    ]
+
+
+def _joined(arrays: list[NDArray[Any]], kind: type) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, kind), *arrays]).astype(kind, copy=False)
+
+
+@kernel
+def gather(order: Integers, starts: Offsets, rows: Codes) -> Codes:
+    """Return the rows under some labels, one label after the other."""
+    total = 0
+    for f in order:
+        total += starts[f + 1] - starts[f]
+    result = np.empty(total, np.int32)
+    place = 0
+    for f in order:
+        for e in range(starts[f], starts[f + 1]):
+            result[place] = rows[e]
+            place += 1
+    return result
+
+
+@kernel
+def lower(rows: Codes, starts: Offsets, costs: Integers, caps: Integers) -> None:
+    """Lower the cap of each row to the cost of its class."""
+    for c in range(costs.size):
+        for e in range(starts[c], starts[c + 1]):
+            if caps[rows[e]] > costs[c]:
+                caps[rows[e]] = costs[c]
+
+
+def walk(
+    rows: DistinctRows, smallest: int, caps: Integers, keep: Callable[[], bool] = lambda: True
+) -> Iterator[tuple[Levels, Classes]]:
+    """Yield every node with its labels whose cost is below the mean of the `smallest` highest caps under them.
+
+    Labels with the same rows under them as a cheaper one are left out. The caps may fall during the walk.
+    """
+    columns = len(rows.labels)
+    count = max((int(label.max()) + 1 for by_level in rows.labels for label in by_level), default=1)
+    scratch = np.full(count, -1, np.int32)
+    everything = Classes(
+        np.arange(len(rows), dtype=np.int32), np.array([0, len(rows)], np.int64), np.zeros(1, np.int64)
+    )
+    stack: list[tuple[tuple[int, ...], Classes]] = [((), everything)]
+    while stack and keep():
+        steps, classes = stack.pop()
+        j = len(steps)
+        if j == columns:
+            closed = _closed(rows, steps, classes)
+            if len(closed.costs):
+                yield tuple(s + least for s, least in zip(steps, rows.minimum, strict=True)), closed
+            continue
+        for level in reversed(range(len(rows.labels[j]))):
+            below = rows.labels[j][level - 1] if level else rows.labels[j][level][:0]
+            below_costs = rows.costs[j][level - 1] if level else rows.costs[j][level]
+            split = Classes(
+                *refine(
+                    *classes, rows.labels[j][level], rows.costs[j][level], below, below_costs, rows.records,
+                    caps, smallest, rows.rest[j + 1], scratch,
+                )
+            )  # fmt: skip
+            if len(split.costs):
+                stack.append(((*steps, level), split))
+
+
+def _closed(rows: DistinctRows, steps: tuple[int, ...], classes: Classes) -> Classes:
+    """Return the classes that do not agree on a lower, not dearer level of any column."""
+    good = np.ones(len(classes.costs), np.bool_)
+    for j, step in enumerate(steps):
+        if step:
+            mark_open(
+                classes.rows, classes.starts, rows.labels[j][step], rows.labels[j][step - 1],
+                rows.costs[j][step], rows.costs[j][step - 1], good,
+            )  # fmt: skip
+    if good.all():
+        return classes
+    lengths = np.diff(classes.starts)
+    starts = np.concatenate([[0], np.cumsum(lengths[good])]).astype(np.int64)
+    return Classes(classes.rows[np.repeat(good, lengths)], starts, classes.costs[good])
+
+
+@kernel
+def mark_open(
+    rows: Codes,
+    starts: Offsets,
+    labels: Codes,
+    below: Codes,
+    costs: Integers,
+    below_costs: Integers,
+    good: NDArray[np.bool_],
+) -> None:
+    """Unmark classes whose rows all have one label on the level below, if that is not dearer."""
+    for c in range(starts.size - 1):
+        if not good[c]:
+            continue
+        first = below[rows[starts[c]]]
+        if below_costs[first] > costs[labels[rows[starts[c]]]]:
+            continue
+        same = True
+        for e in range(starts[c] + 1, starts[c + 1]):
+            if below[rows[e]] != first:
+                same = False
+                break
+        if same:
+            good[c] = False
+
+
+@kernel
+def refine(
+    rows: Codes,
+    starts: Offsets,
+    class_costs: Integers,
+    labels: Codes,
+    costs: Integers,
+    below: Codes,
+    below_costs: Integers,
+    records: Integers,
+    caps: Integers,
+    smallest: int,
+    rest: int,
+    scratch: Codes,
+) -> tuple[Codes, Offsets, Integers]:
+    """Split classes by the labels of one more column; return those that may hold a label that matters.
+
+    `scratch` has -1 for every label code, and is left so.
+    """
+    n = rows.size
+    out_rows = np.empty(n, np.int32)
+    out_starts = np.empty(n + 1, np.int64)
+    out_costs = np.empty(n, np.int64)
+    touched = np.empty(n, np.int32)
+    weights = np.empty(n, np.int64)
+    ends = np.empty(n + 1, np.int64)
+    count = 0
+    filled = 0
+    out_starts[0] = 0
+    for c in range(starts.size - 1):
+        # Number the labels of the class by first appearance, and count rows and records of each.
+        parts = 0
+        for e in range(starts[c], starts[c + 1]):
+            label = labels[rows[e]]
+            part = scratch[label]
+            if part < 0:
+                part = parts
+                scratch[label] = part
+                touched[part] = label
+                weights[part] = 0
+                ends[part] = 0
+                parts += 1
+            weights[part] += records[rows[e]]
+            ends[part] += 1
+        # Lay out the parts with enough records one after the other.
+        place = filled
+        for part in range(parts):
+            if weights[part] >= smallest:
+                size = ends[part]
+                ends[part] = place
+                place += size
+            else:
+                ends[part] = -1
+        for e in range(starts[c], starts[c + 1]):
+            part = scratch[labels[rows[e]]]
+            if ends[part] >= 0:
+                out_rows[ends[part]] = rows[e]
+                ends[part] += 1
+        # Test each of them, and close the gaps of those that do not matter.
+        read = filled
+        for part in range(parts):
+            label = touched[part]
+            scratch[label] = -1
+            if ends[part] < 0:
+                continue
+            end = ends[part]
+            cost = class_costs[c] + costs[label]
+            least = cost + rest
+            above = np.int64(0)
+            surplus = 0.0
+            fill = np.int64(-1)
+            for e in range(read, end):
+                cap = caps[out_rows[e]]
+                if cap > least:
+                    above += records[out_rows[e]]
+                    surplus += float(records[out_rows[e]]) * float(cap - least)
+                elif cap > fill:
+                    fill = cap
+            matters = above > 0 and (
+                above >= smallest or surplus > float(smallest - above) * float(least - fill)
+            )
+            if matters and below.size > 0:
+                first = below[out_rows[read]]
+                if below_costs[first] <= costs[label]:
+                    same = True
+                    for e in range(read + 1, end):
+                        if below[out_rows[e]] != first:
+                            same = False
+                            break
+                    matters = not same
+            if matters:
+                if filled != read:
+                    for e in range(read, end):
+                        out_rows[filled + e - read] = out_rows[e]
+                filled += end - read
+                out_costs[count] = cost
+                count += 1
+                out_starts[count] = filled
+            read = end
+    return out_rows[:filled].copy(), out_starts[: count + 1].copy(), out_costs[:count].copy()
+
+
+def _distinct(columns: list[Codes], rows: int) -> tuple[Codes, Codes]:
+    """Return the first row of each distinct row, and the distinct row of each row."""
+    number = np.zeros(rows, np.int64)
+    for column in columns:
+        combined = number * (int(column.max()) + 1 if rows else 1) + column
+        _, number = np.unique(combined, return_inverse=True)
+    first = np.full(int(number.max()) + 1 if rows else 0, rows, np.int64)
+    np.minimum.at(first, number, np.arange(rows))
+    return first, number.astype(np.int32)

@@ -41,6 +41,8 @@ class Forest:
         Place of each value of the domain; -1 if no row has it.
     roots : array
         The nodes without a parent.
+    ambiguous : bool
+        Whether a label was left out.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -57,6 +59,7 @@ class Forest:
     high: Codes
     places: tuple[Codes, ...]
     roots: Codes
+    ambiguous: bool
 
     def __len__(self) -> int:
         return int(self.column.size)
@@ -140,9 +143,10 @@ def forest_of(
     fields: list[list[int]] = [[] for _ in range(10)]
     places: list[Codes] = []
     roots: list[int] = []
-    place_count = 0
+    place_count, ambiguous = 0, False
     for j, hierarchy in enumerate(hierarchies):
         grown = _Growth(hierarchy, costs[j], np.unique(codes[j]), minimum[j], maximum[j])
+        ambiguous |= bool(grown.ambiguous)
         start, trees = len(fields[0]), grown.trees()
         roots += range(start, start + len(trees))
         here = np.full(hierarchy.size, -1, np.int32)
@@ -152,7 +156,7 @@ def forest_of(
     return Forest(
         tuple(hierarchies), maximum, _codes(column), _codes(level), _codes(code), _codes(lowest),
         np.array(cost, np.int64), _codes(parent), _codes(first), _codes(children), _codes(low), _codes(high),
-        tuple(places), _codes(roots),
+        tuple(places), _codes(roots), ambiguous,
     )  # fmt: skip
 
 

@@ -9,7 +9,9 @@ The search starts from the full-domain optimum for the same loss, and never retu
 
 from __future__ import annotations
 
+import functools
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +32,7 @@ from veil.quality import Loss
 from veil.recoding.problem import UNIT
 from veil.recoding.subtree import kernels
 from veil.recoding.subtree.annealing import Annealing
+from veil.recoding.subtree.branch_and_bound import BranchAndBound
 from veil.recoding.subtree.forest import Cut, Forest, forest_of
 from veil.recoding.subtree.judge import Judge
 
@@ -87,7 +90,9 @@ def recode_subtree(
         tracker.phase("searching for the best transformation of all records alike")
         search.full_domain(threads)
         tracker.phase("searching for the best label of each value")
-        search.improve(threads or cores(), seed)
+        search.prove()
+        if not search.proven:
+            search.improve(threads or cores(), seed)
         return search.solution()
 
 
@@ -129,6 +134,7 @@ class _Search:
         verdict = self.judge.verdict(levels)
         if verdict.allowed and (self.best is None or verdict.cost < self.cost):
             self.best, self.cost = levels, verdict.cost
+            self.bound = None if self.bound is None else min(self.bound, self.cost)
             self.curve.append((self.elapsed, self.cost, self.bound))
             share = self.cost / (UNIT * self.prepared.rows.records)
             self.progress.better(share, None)
@@ -153,17 +159,28 @@ class _Search:
         for cut in self.starts:
             self.consider(self.forest.levels(cut))
 
+    def prove(self) -> None:
+        """Search all cuts, for a part of the time: with suppression, few tables are small enough."""
+        share = SHARE if self.judge.evaluator.allowed else 1 - SHARE
+        end = self.elapsed + share * (self.seconds - self.elapsed)
+        exact = BranchAndBound(self.forest, self.rows, self.judge, self._report)
+        finished = exact.run(
+            lambda: sys.maxsize if self.best is None else self.cost, lambda: self.over() or self.elapsed >= end
+        )
+        if self.best is not None and not self.forest.ambiguous:
+            self.proven, self.bound = finished, exact.bound(self.cost)
+            self.curve.append((self.elapsed, self.cost, self.bound))
+
     def improve(self, threads: int, seed: int) -> None:
         """Anneal until the time is over."""
-        annealing = Annealing(
-            self.forest, self._rows(), self.judge, self.starts, self._report, self.over, seed
-        )
+        annealing = Annealing(self.forest, self.rows, self.judge, self.starts, self._report, self.over, seed)
         annealing.run(threads)
 
     def _report(self, cut: Cut) -> None:
         self.consider(self.forest.levels(cut))
 
-    def _rows(self) -> kernels.Rows:
+    @functools.cached_property
+    def rows(self) -> kernels.Rows:
         """Return the distinct rows of the sample."""
         table, encoding = self.prepared.sample.table, self.prepared.encoding
         places = np.empty((len(table), len(encoding.names)), np.int32)

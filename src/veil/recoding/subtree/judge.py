@@ -106,6 +106,8 @@ class Judge:
     def _evaluator(self, encoding: Encoding) -> Evaluator:
         sample = copy.copy(self.sample)
         sample.encoding = encoding
+        for name in ("frequencies", "value_totals"):  # those of the levels of the hierarchies
+            vars(sample).pop(name, None)
         return Evaluator(sample, self.models, self.measure, self.limit)
 
 

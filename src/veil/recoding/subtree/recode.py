@@ -25,7 +25,7 @@ from veil.base.progress import Progress, ProgressLike, following
 from veil.classes import kernels as class_kernels
 from veil.errors import NoSolutionError
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Limits, Search, cores
+from veil.lattice.search import Ending, Limits, Search, cores
 from veil.models.base import PrivacyModel
 from veil.plan.prepare import Prepared
 from veil.quality import Loss
@@ -90,8 +90,7 @@ def recode_subtree(
         tracker.phase("searching for the best transformation of all records alike")
         search.full_domain(threads)
         tracker.phase("searching for the best label of each value")
-        search.prove()
-        if not search.proven:
+        if not search.prove():
             search.improve(threads or cores(), seed)
         return search.solution()
 
@@ -109,6 +108,7 @@ class _Search:
     cost: int = 0
     bound: int | None = None
     proven: bool = False
+    ending: Ending = "time limit"
     curve: list[tuple[float, int, int | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -159,8 +159,11 @@ class _Search:
         for cut in self.starts:
             self.consider(self.forest.levels(cut))
 
-    def prove(self) -> None:
-        """Search all cuts, for a part of the time: with suppression, few tables are small enough."""
+    def prove(self) -> bool:
+        """Search all cuts for a part of the time, and return whether that was enough.
+
+        With suppression, few tables are small enough.
+        """
         share = SHARE if self.judge.evaluator.allowed else 1 - SHARE
         end = self.elapsed + share * (self.seconds - self.elapsed)
         exact = BranchAndBound(self.forest, self.rows, self.judge, self._report)
@@ -170,6 +173,9 @@ class _Search:
         if self.best is not None and not self.forest.ambiguous:
             self.proven, self.bound = finished, exact.bound(self.cost)
             self.curve.append((self.elapsed, self.cost, self.bound))
+        if finished:
+            self.ending = "finished"
+        return finished
 
     def improve(self, threads: int, seed: int) -> None:
         """Anneal until the time is over."""
@@ -205,6 +211,6 @@ class _Search:
             self.cost,
             self.bound,
             self.proven,
-            "proven" if self.proven else "cancelled" if self.cancel() else "time limit",
+            "cancelled" if self.cancel() else self.ending,
             self.curve,
         )

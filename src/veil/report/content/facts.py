@@ -326,9 +326,9 @@ def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
         return {"treatment": text("treatment.aggregated", aggregate=plan.microaggregated[name])}
     if name in outcome.hierarchies:
         at = list(outcome.hierarchies).index(name)
-        levels = outcome.cell_levels
-        used = levels.vectors[levels.counts > 0, at]
-        used = used if used.size else levels.vectors[:1, at]
+        cells = outcome.cell_levels
+        used = cells.vectors[cells.counts > 0, at]
+        used = used if used.size else cells.vectors[:1, at]
         return _generalization(outcome.hierarchies[name], np.unique(used).tolist())
     if name in plan.quasi_identifiers:
         levels = [each.transformation[name] for each in outcome.passes]

@@ -7,10 +7,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from veil.api.lower_bound import check_lower_bound
 from veil.api.open import Engine, fetch_all, find_relation, open_source
 from veil.base.keywords import own_keywords
 from veil.engines.relation import Relation
 from veil.errors import PlanError, Say
+from veil.outcome.lower_bound import LowerBound
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
@@ -22,6 +24,7 @@ from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import Format, Source
 from veil.tables.rows import Rows
 from veil.verification.foreign_table import check_foreign_table
+from veil.verification.lower_bound import verify_lower_bound
 from veil.verification.outcome import verify_outcome
 from veil.verification.release import verify_roles
 from veil.verification.without_input import Input, unjudged_columns, verify_columns, verify_without_input
@@ -34,6 +37,8 @@ def verify(
     *,
     certificate: str | os.PathLike[str] | None = None,
     signed_by: Any = None,
+    original: Any = None,
+    lower_bound: Any = None,
     format: Format | None = None,
     engine: Engine = "auto",
 ) -> Verification:
@@ -58,6 +63,9 @@ def verify(
         The file of a certificate, or of a report that contains one, instead of a plan.
     signed_by
         The public key, or its file, that must have signed the certificate.
+    original, lower_bound
+        The input, and the secret table with the prices of its lower bound (or its CSV file): whether they prove that
+        no recoding with these hierarchies loses less. Only the data holder has them. A release has them itself.
 
     >>> import pyarrow as pa
     >>> from veil import KAnonymity
@@ -68,6 +76,17 @@ def verify(
     BROKEN: the table has the columns of the plan and no others (found: also has 'id')
     """
     outcome = outcome_of(source)
+    if lower_bound is not None:
+        if plan is None or original is None or certificate is not None:
+            raise PlanError(
+                "a lower bound is checked with a `plan` and the `original` table: give both, and no certificate"
+            )
+        verification = verify(source, plan, format=format, engine=engine)
+        return _with(verification, check_lower_bound(original, plan, lower_bound))
+    if original is not None:
+        raise PlanError(
+            "only a lower bound is compared with the original table: leave ", Say("original"), " out"
+        )
     if certificate is not None:
         if plan is not None:
             raise PlanError("`verify` checks a plan or a certificate, not both: leave one out")
@@ -89,12 +108,19 @@ def verify(
     if signed_by is not None:
         raise PlanError("a plan is not signed: ", Say("signed_by"), " goes with ", Say("certificate"))
     if outcome is not None and outcome.plan is not None and (plan is None or plan is outcome.plan):
-        return verify_outcome(outcome)
+        verification, proof = verify_outcome(outcome), outcome.trace(LowerBound)
+        if proof is None or outcome.prepared is None:
+            return verification
+        return _with(verification, verify_lower_bound(outcome.prepared, proof))
     if plan is None:
         raise PlanError("`verify` needs to know what the table promises. Give a `plan` or a `certificate`")
     if isinstance(source, Mapping):
         return _several_against_plan(source, plan)
     return _against_plan(source, plan, format, engine)
+
+
+def _with(verification: Verification, finding: Finding) -> Verification:
+    return dataclasses.replace(verification, findings=(*verification.findings, finding))
 
 
 def _several_against_plan(sources: Mapping[str, Any], plan: Plan) -> Verification:

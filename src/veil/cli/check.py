@@ -36,15 +36,15 @@ def verify(options: Verify) -> None:
     place = place_of(options.source)
     warn_about_passwords(place)
     if recipe is not None and certificate is None and signed_by is None:
-        verification = _against_recipe(place, recipe, table_format, engine)
-    elif certificate is not None and recipe is None:
+        verification = _against_recipe(place, recipe, table_format, engine, options.lower_bound)
+    elif certificate is not None and recipe is None and options.lower_bound is None:
         verification = verify(
             place, certificate=certificate, signed_by=signed_by, format=table_format, engine=engine or "auto"
         )
     else:
         raise PlanError(
             "say what to check the table against: either --recipe FILE or --certificate FILE; --signed-by "
-            "needs --certificate"
+            "needs --certificate, and --lower-bound the recipe"
         )
     if options.json:
         typer.echo(json.dumps(_plain(verification), indent=2, ensure_ascii=False))
@@ -67,12 +67,20 @@ def _plain(verification: Verification) -> dict[str, Any]:
 
 
 def _against_recipe(
-    place: Path | Database, path: Path, table_format: Format | None, engine: Engine | Settings | None
+    place: Path | Database,
+    path: Path,
+    table_format: Format | None,
+    engine: Engine | Settings | None,
+    prices: Path | None,
 ) -> Verification:
     from veil.api.verify import verify
     from veil.recipe import Recipe
 
     recipe = Recipe.read(path)
+    if prices is not None and recipe.source is None:
+        raise PlanError(
+            f"{path}: a lower bound is that of one table, which the recipe should name as `input`"
+        )
     if recipe.tables is not None:
         from veil.report.certificate.linked_tables import open_tables
 
@@ -81,7 +89,14 @@ def _against_recipe(
     if table_format is None and isinstance(place, Path) and not place.is_dir():
         table_format = released_format(place, recipe.input_format, recipe)
     with recipe.own_words():
-        return verify(place, recipe.plan(), format=table_format, engine=engine or recipe.reading)
+        verification = verify(place, recipe.plan(), format=table_format, engine=engine or recipe.reading)
+        if prices is None:
+            return verification
+        from veil.api.lower_bound import check_lower_bound
+
+        plan = recipe.plan_of_input()
+        finding = check_lower_bound(recipe.source, plan, prices, recipe.input_format, recipe.reading)
+        return dataclasses.replace(verification, findings=(*verification.findings, finding))
 
 
 def released_format(file: Path, input_format: Format | None, recipe: Recipe | None) -> Format | None:

@@ -168,6 +168,11 @@ class Verify(Json, Quiet, TableFormat, Engines):
         "The certificate that came with it, or a report that contains one.", "FILE"
     )
     signed_by: Path | None = option("The public key that must have signed the certificate (.pub).", "KEY")
+    lower_bound: Path | None = option(
+        "The secret file with the prices of the lower bound: whether they prove, for the input of the recipe, that no "
+        "recoding loses less.",
+        "FILE",
+    )
 
 
 @declared(LOOK, "check.hierarchy")

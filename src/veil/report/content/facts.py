@@ -20,6 +20,7 @@ from veil.outcome.account import Account
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
+from veil.outcome.price_table import NAME as BOUND_TABLE
 from veil.plan.linked_tables import Stacked
 from veil.plan.plan import Plan
 from veil.published.finding import BY_CONSTRUCTION
@@ -123,6 +124,8 @@ def collect_facts(
             "apart": [
                 {"name": name, "rows": table.num_rows, "secret": name in outcome.secret}
                 for name, table in outcome.apart.items()
+                # It has a row for each combination of cells of the input, whose number is confidential.
+                if exact or name != BOUND_TABLE
             ],
         },
         "recipe": recipe,

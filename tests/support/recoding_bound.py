@@ -1,0 +1,166 @@
+"""The bound of prices and the best recoding of a few records, by trying everything; and a few good prices."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from veil.hierarchies import Hierarchy
+
+UNIT = 2**32
+Choice = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TinyTable:
+    """A few records, and the condition that every class of a release fulfils."""
+
+    rows: Sequence[Sequence[str | None]]
+    hierarchies: Sequence[Hierarchy]
+    minimum: Sequence[int]
+    maximum: Sequence[int]
+    weights: Sequence[Fraction]
+    smallest: int
+    allowed: int
+    values: Sequence[object]
+    least_values: int
+
+    @functools.cached_property
+    def tables(self) -> list[list[tuple[str | None, ...]]]:
+        return [hierarchy.to_rows() for hierarchy in self.hierarchies]
+
+    def cost(self, column: int, row: int, level: int) -> Fraction:
+        """The share of the other values of the domain that the label of a cell stands for, times the weight."""
+        table, label = self.tables[column], self.label(column, row, level)
+        under = sum(line[level] == label for line in table)
+        if len(table) == 1:
+            return Fraction(0)
+        return Fraction(under - 1, len(table) - 1) * self.weights[column]
+
+    def label(self, column: int, row: int, level: int) -> str | None:
+        return next(line[level] for line in self.tables[column] if line[0] == self.rows[row][column])
+
+    def levels(self, column: int) -> range:
+        return range(self.minimum[column], self.maximum[column] + 1)
+
+    def accepts(self, records: Sequence[int]) -> bool:
+        return len(records) >= self.smallest and len({self.values[i] for i in records}) >= self.least_values
+
+    def labels(self) -> Iterator[tuple[frozenset[int], Fraction, int]]:
+        """The records under each label of each node, its cost, and that cost in whole units."""
+        for levels in itertools.product(*(self.levels(j) for j in range(len(self.hierarchies)))):
+            classes: dict[tuple[str | None, ...], list[int]] = {}
+            for i in range(len(self.rows)):
+                key = tuple(self.label(j, i, level) for j, level in enumerate(levels))
+                classes.setdefault(key, []).append(i)
+            for records in classes.values():
+                costs = [self.cost(j, records[0], level) for j, level in enumerate(levels)]
+                yield frozenset(records), sum(costs, Fraction(0)), sum(int(cost * UNIT) for cost in costs)
+
+
+def cheapest_labels(table: TinyTable) -> dict[frozenset[int], int]:
+    """The cost in whole units of the cheapest label with just these records under it."""
+    cheapest: dict[frozenset[int], int] = {}
+    for records, _, cost in table.labels():
+        cheapest[records] = min(cost, cheapest.get(records, cost))
+    return cheapest
+
+
+def best_choice(table: TinyTable, records: Sequence[int], gains: Sequence[int]) -> tuple[int, Choice]:
+    """The largest total of gains over a choice of records that a class may consist of; 0 for none."""
+    best: tuple[int, Choice] = 0, ()
+    for size in range(1, len(records) + 1):
+        for choice in itertools.combinations(sorted(records), size):
+            if table.accepts(choice):
+                best = max(best, (sum(gains[i] for i in choice), choice))
+    return best
+
+
+def bound_of(table: TinyTable, prices: Sequence[int], suppression_price: int) -> tuple[int, list[int]]:
+    """The bound that prices prove, and how many labels (or suppressions) would take each record."""
+    bound, taken = sum(prices), [0] * len(prices)
+    for records, cost in cheapest_labels(table).items():
+        surplus, choice = best_choice(table, sorted(records), [price - cost for price in prices])
+        bound -= surplus
+        for i in choice:
+            taken[i] += 1
+    if table.allowed:
+        for i, price in enumerate(prices):
+            bound -= max(0, price - UNIT - suppression_price)
+            taken[i] += price > UNIT + suppression_price
+        bound -= suppression_price * table.allowed
+    return bound, taken
+
+
+def good_prices(table: TinyTable, steps: int) -> list[int]:
+    """Prices after some steps up where no label takes a record, and down where several do."""
+    cheapest = cheapest_labels(table)
+    prices = [
+        min(
+            (cost for records, cost in cheapest.items() if i in records and table.accepts(sorted(records))),
+            default=UNIT,
+        )
+        for i in range(len(table.rows))
+    ]
+    best, best_prices, step = bound_of(table, prices, 0)[0], prices, max(prices) // 4
+    for _ in range(steps):
+        bound, taken = bound_of(table, prices, 0)
+        if bound > best:
+            best, best_prices = bound, prices
+        prices = [max(0, price + step * (1 - times)) for price, times in zip(prices, taken, strict=True)]
+        step = step * 2 // 3
+    return best_prices
+
+
+def least_loss(table: TinyTable) -> Fraction | float:
+    """The loss of the best recoding, in records: every way to put the records into classes, and to suppress some."""
+    number = len(table.rows)
+    label_costs = [
+        [
+            [(table.label(j, i, level), table.cost(j, i, level)) for level in table.levels(j)]
+            for i in range(number)
+        ]
+        for j in range(len(table.hierarchies))
+    ]
+
+    def cost_of_class(records: list[int]) -> Fraction | float:
+        if not table.accepts(records):
+            return math.inf
+        total = Fraction(0)
+        for of_rows in label_costs:
+            shared = [
+                of_level[0][1]
+                for of_level in zip(*(of_rows[i] for i in records), strict=True)
+                if len({label for label, _ in of_level}) == 1
+            ]
+            if not shared:
+                return math.inf
+            total += min(shared)
+        return total * len(records)
+
+    def members(block: int) -> list[int]:
+        return [i for i in range(number) if block >> i & 1]
+
+    of_class = [Fraction(0), *(cost_of_class(members(block)) for block in range(1, 1 << number))]
+    least: list[Fraction | float] = [Fraction(0)] * (1 << number)
+    for left in range(1, 1 << number):
+        # The class of the first record that is left, with any others.
+        first = left & -left
+        others = left ^ first
+        part, costs = others, []
+        while True:
+            costs.append(of_class[first | part] + least[others ^ part])
+            if part == 0:
+                break
+            part = (part - 1) & others
+        least[left] = min(costs)
+    everybody = (1 << number) - 1
+    return min(
+        least[everybody ^ block] + block.bit_count()
+        for block in range(1 << number)
+        if block.bit_count() <= table.allowed
+    )

@@ -16,7 +16,7 @@ from veil.base.html import html_table
 from veil.base.progress import ProgressLike, following
 from veil.base.spell import spell_value
 from veil.base.wording import Phrase, Verbatim
-from veil.errors import PlanError, VeilError
+from veil.errors import PlanError, Say, VeilError
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.measures import kept_by_column
 from veil.recipe.parts import shorten
@@ -163,10 +163,12 @@ def advise(
     cancel: Callable[[], bool] | None = None,
 ) -> Advice:
     """Try out alternatives that would keep more, within a time limit."""
-    if release.search is None:
+    if release.lattice is None:
         raise PlanError(
             "there is no advice for this release, because it does not come from a single searched "
-            "transformation. Ask the release you had before local recoding"
+            "transformation for all records. Ask one with (",
+            Say("recoding", "full-domain"),
+            ")",
         )
     if release.statement is not None:
         raise PlanError(
@@ -182,7 +184,7 @@ def advice_for_report(release: Release, *, exact: bool = False) -> dict[str, Any
     If results of the search would disclose suppressed records, only what the release itself shows: the names
     of these columns. With `exact`, for the data holder, all of it.
     """
-    poor = [] if release.search is None or release.statement is not None else poor_columns(release)
+    poor = [] if release.lattice is None or release.statement is not None else poor_columns(release)
     if not poor:
         return None
     if not exact and hides_search(release.outcome):
@@ -198,10 +200,10 @@ def poor_columns(release: Release) -> list[str]:
 
 class _Advisor:
     def __init__(self, release: Release, seconds: float, cancel: Callable[[], bool] | None) -> None:
-        assert release.search is not None
+        assert release.lattice is not None
         assert release.plan is not None
         # The nodes tried here are no part of the search that made the release.
-        self.release, self.search, self.plan = release, release.search.copy(), release.plan
+        self.release, self.search, self.plan = release, release.lattice.copy(), release.plan
         self.seconds, self.deadline, self.complete = seconds, Deadline(seconds, cancel), True
         self.tried_nodes = {tuple(self.search.transformation.values())}
         self.kept = kept_by_column(release.outcome)
@@ -238,7 +240,7 @@ class _Advisor:
     def _make_alternative(
         self, what: str, how: str, release: Release, recipe: dict[str, Any], *, less: bool = False
     ) -> Alternative:
-        levels = {} if release.search is None else release.transformation
+        levels = {} if release.lattice is None else release.transformation
         shares = kept_by_column(release.outcome)
         return Alternative(what, how, less, shares, release.suppressed, levels, recipe)
 

@@ -6,12 +6,13 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.api.cell_search import CellSearch
 from veil.api.deliver import as_frames, origins_of, rows_beside, save
 from veil.api.deliver_several import save_tables
 from veil.api.search import SearchResult
@@ -22,6 +23,7 @@ from veil.engines.engine_source import EngineSource
 from veil.errors import ParameterError
 from veil.lattice.optimality import gap_in_words
 from veil.outcome.account import Account
+from veil.outcome.cell_trace import CellTrace
 from veil.outcome.generalize import Choice
 from veil.outcome.linked_tables import ONLY
 from veil.outcome.measures import measures_of
@@ -253,8 +255,18 @@ class Release:
     # --- the search -------------------------------------------------------------------------------
 
     @functools.cached_property
-    def search(self) -> SearchResult | None:
-        """Score, proof and other transformations of a search. None for masks, parts and local recoding."""
+    def search(self) -> SearchResult | CellSearch | None:
+        """Score and proof of a search. None for masks, parts and local recoding.
+
+        That of one transformation for all records has other transformations, too: see `SearchResult`. That of labels
+        for each record, or each value, has loss as the arithmetic mean over cells: see `CellSearch`.
+        """
+        trace = self.outcome.trace(CellTrace)
+        return self.lattice if trace is None else CellSearch(self.outcome, trace)
+
+    @functools.cached_property
+    def lattice(self) -> SearchResult | None:
+        """The search for one transformation for all records; None for any other release."""
         choice, prepared = self.outcome.trace(Choice), self.outcome.prepared
         if choice is None or prepared is None:
             return None
@@ -263,20 +275,22 @@ class Release:
     @property
     def transformation(self) -> dict[str, int]:
         """Generalization level of each quasi-identifier: short for `search.transformation`."""
-        return self._require_search("transformation").transformation
+        if self.lattice is None:
+            self._refuse_search("transformation")
+        return self.lattice.transformation
 
     @property
     def score(self) -> float | tuple[float, ...]:
         """Information loss under the plan's quality model, lower is better: short for `search.score`."""
-        return self._require_search("score").score
+        if self.search is None:
+            self._refuse_search("score")
+        return self.search.score
 
-    def _require_search(self, name: str) -> SearchResult:
-        if self.search is not None:
-            return self.search
+    def _refuse_search(self, name: str) -> NoReturn:
         instead, why = (
             ("steps", "masking methods made this release, not a search")
             if self.plan is None
-            else ("passes", "this release has several transformations")
+            else ("passes" if self.search is None else "search", "records have transformations of their own")
         )
         raise AttributeError(f"there is no `{name}`: {why}. Use `{instead}` and `measures()` instead")
 
@@ -561,8 +575,10 @@ class Release:
         ]
         if self.statement is not None:  # notebooks and logs are passed on: only what the release shows
             items = [plural(outcome.by_records.records, "row"), items[-1], str(self.transformation)]
-        elif self.search is not None:
-            items += [f"score {self.score:.6g}", _optimality(self.search), str(self.transformation)]
+        elif self.lattice is not None:
+            items += [f"score {self.score:.6g}", _optimality(self.lattice), str(self.transformation)]
+        elif isinstance(self.search, CellSearch):
+            items.append(self.search.sentence)
         elif outcome.plan is None:
             items[1] = f"{self.outcome.by_records.records} released"
             items.append(f"by {', '.join(type(each).__name__ for each in outcome.methods)}")

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
+from veil.api.cell_search import CellSearch
 from veil.api.resolve import Run
 from veil.api.run import Done
 
@@ -28,6 +29,8 @@ def summary_of(done: Done) -> dict[str, Any]:
             "proven_optimal": release.search.proven_optimal,
             "ending": release.search.ending,
         }
+        if isinstance(release.search, CellSearch):
+            figures |= {"lower_bound": release.search.lower_bound, "gap": release.search.gap}
     return figures
 
 
@@ -35,7 +38,7 @@ def as_json(done: Done, job: Run) -> str:
     """Return all figures and files of a release as JSON."""
     release = done.release
     figures: dict[str, Any] = {**summary_of(done)}
-    if release.search is not None and release.statement is None:
+    if release.lattice is not None and release.statement is None:
         figures["transformation"] = release.transformation
     figures["promises"] = [
         {"promise": each.promise, "holds": each.holds}

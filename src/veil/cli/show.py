@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich import box
 from rich.console import Console
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from veil.api.assess import Assessment
+    from veil.api.cell_search import CellSearch
     from veil.api.release import Release
     from veil.api.search import SearchResult
     from veil.engines.relation import Relation
@@ -84,6 +85,19 @@ def passes(console: Console, release: Release) -> None:
     console.print(table("Result", ("", ""), [("suppressed", share), *measures.items()]))
 
 
+def cells(console: Console, release: Release, search: CellSearch) -> None:
+    """Show the figures of a release whose records have labels of their own."""
+    limit = 0.0 if release.plan is None else release.plan.suppression_limit
+    rows = [
+        ("records", f"{release.records:,}"),
+        *_suppressed(release, limit, release.suppressed / release.records),
+        ("classes", f"{release.classes:,}"),
+        ("loss, mean over cells", f"{search.score:.6g}"),
+    ]
+    console.print(table("Result", ("", ""), rows))
+    console.print(Text(search.sentence))
+
+
 def _suppressed(release: Release, allowed: float, share: float) -> list[tuple[str, str]]:
     """Return the rows about suppression and its limit: a share of records or of people."""
     limit = f"limit {allowed:.2%}"
@@ -99,7 +113,10 @@ def _suppressed(release: Release, allowed: float, share: float) -> list[tuple[st
 
 def release(console: Console, release: Release) -> None:
     """Show the transformation and the figures of a release."""
-    plan, search = release.plan, release.search
+    plan, search = release.plan, release.lattice
+    if search is None and release.search is not None:
+        cells(console, release, cast("CellSearch", release.search))
+        return
     if plan is None or search is None:
         passes(console, release)
         return

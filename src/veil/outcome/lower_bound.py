@@ -76,13 +76,13 @@ def describe_bound(bound: Fraction, loss: Fraction, *, full_domain: bool = False
     >>> print(describe_bound(Fraction("0.02394"), Fraction("0.6251"), full_domain=True))
     no recoding with these hierarchies loses less than 0.0239; this one loses 0.626: recoding cell by cell might lose ...
     """
-    values = {"bound": _rounded(bound, "down"), "loss": _rounded(loss, "up")}
+    values = {"bound": round_loss(bound, "down"), "loss": round_loss(loss, "up")}
     if bound <= 0:
         return Phrase("this recoding loses {loss}, and no bound above 0 is proven", **values)
     if loss <= bound:
         return Phrase("no recoding with these hierarchies loses less than this one: {loss}", **values)
     ratio = loss / bound
-    values |= {"times": _rounded(ratio, "up"), "share": str(math.ceil(100 * (ratio - 1)))}
+    values |= {"times": round_loss(ratio, "up"), "share": str(math.ceil(100 * (ratio - 1)))}
     if full_domain:
         return Phrase(
             "no recoding with these hierarchies loses less than {bound}; this one loses {loss}: recoding cell by cell "
@@ -103,10 +103,12 @@ def describe_bound(bound: Fraction, loss: Fraction, *, full_domain: bool = False
 
 def describe_claim(bound: Fraction) -> Phrase:
     """Return the promise of a bound, rounded down."""
-    return Phrase("no recoding with these hierarchies loses less than {bound}", bound=_rounded(bound, "down"))
+    return Phrase(
+        "no recoding with these hierarchies loses less than {bound}", bound=round_loss(bound, "down")
+    )
 
 
-def _rounded(number: Fraction, direction: Direction) -> str:
+def round_loss(number: Fraction, direction: Direction) -> str:
     """Write a number with three digits, rounded in a direction."""
     context = Context(prec=_DIGITS, rounding=ROUND_CEILING if direction == "up" else ROUND_FLOOR)
     quotient = context.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -139,9 +139,8 @@ class CellLevels(Sequence[RecodedPart]):
     @functools.cached_property
     def _parts(self) -> list[RecodedPart]:
         rows = np.argsort(self.part, kind="stable")[np.count_nonzero(self.part < 0) :]
-        ends = np.cumsum(self.counts)[:-1]
-        vectors = map(tuple, self.vectors.tolist())
-        return [RecodedPart(*each) for each in zip(vectors, np.split(rows, ends), strict=True)]
+        pieces = np.split(rows, np.cumsum(self.counts))[:-1]
+        return [RecodedPart(tuple(v), each) for v, each in zip(self.vectors.tolist(), pieces, strict=True)]
 
 
 @dataclass(frozen=True)

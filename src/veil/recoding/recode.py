@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from veil.base.progress import Progress
 from veil.errors import PlanError, Say
+from veil.models.base import PrivacyModel
 from veil.outcome.assemble import assemble
+from veil.outcome.cell_trace import CellTrace
 from veil.outcome.generalize import generalize, search_best
+from veil.outcome.lower_bound import LowerBound
 from veil.outcome.outcome import Outcome
+from veil.outcome.price_table import price_table
 from veil.outcome.result import CellLevels
+from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.prepare import Prepared
 from veil.plan.recoding import Cells, Mode, Recoding
-from veil.recoding.cells import recode_cells
+from veil.recoding.in_passes import recode_in_passes
 from veil.recoding.passes import recodable, recode
-from veil.recoding.solution import CellSolution
+from veil.recoding.problem import UNIT
+from veil.recoding.solution import RowRecoding
 from veil.tables.source import Source
+from veil.verification.lower_bound import prove_bound
 
 
 class Solver(Protocol):
-    """A search for the levels of every record."""
+    """A search for the levels of every row."""
 
     def __call__(
         self,
         prepared: Prepared,
+        models: Sequence[PrivacyModel],
         *,
         seconds: float,
         threads: int | None,
         cancel: Callable[[], bool],
         progress: Progress,
-    ) -> CellSolution:
-        """Return the best levels found within some seconds."""
+    ) -> RowRecoding:
+        """Return the best levels found within some seconds; `models` are those of the plan, for parts of the table."""
 
 
-SOLVERS: dict[type[Recoding], Solver] = {Cells: recode_cells}
-"""The solver of each way of recoding that chooses levels record by record."""
+SOLVERS: dict[type[Recoding], Solver] = {Cells: recode_in_passes}
+"""The solver of each way of recoding that chooses levels row by row."""
 
 
 def carry_out_recoding(
@@ -72,16 +80,44 @@ def _recode_rows(
             Say("recoding", "cells"),
             ")",
         )
-    recodable(prepared)
+    models = recodable(prepared)
     progress.phase("recoding")
-    solution = solver(prepared, seconds=plan.seconds, threads=threads, cancel=cancel, progress=progress)
+    solution = solver(
+        prepared, models, seconds=plan.seconds, threads=threads, cancel=cancel, progress=progress
+    )
     progress.phase("applying")
-    shuffle = plan.order == "random" and prepared.rows.weights.are_one
+    proof = _prove(prepared, solution)
     outcome = assemble(
         source,
         prepared,
         CellLevels.by_row(solution.levels, solution.suppressed),
         solution.suppressed,
-        shuffle=shuffle,
+        _trace(prepared, solution, proof),
+        *([proof] if isinstance(proof, LowerBound) else []),
+        shuffle=plan.order == "random" and prepared.rows.weights.are_one,
     )
-    return outcome.changed(facts={"ending": solution.ending})
+    apart = outcome.last.apart
+    if isinstance(proof, LowerBound):
+        apart = (*apart, price_table(proof, prepared.table, prepared.encoding.names))
+    return outcome.changed(facts={"ending": solution.ending}, apart=apart)
+
+
+def _prove(prepared: Prepared, solution: RowRecoding) -> LowerBound | str:
+    """Return the bound on every recoding that the prices of a solution prove, or why there is none."""
+    if solution.prices is not None:
+        return prove_bound(prepared, solution.prices, solution.suppression_price)
+    size = forced_size(prepared)
+    return "the search has proven none" if isinstance(size, ForcedSize) else size
+
+
+def _trace(prepared: Prepared, solution: RowRecoding, proof: LowerBound | str) -> CellTrace:
+    records = prepared.records()
+    is_proven = isinstance(proof, LowerBound)
+    return CellTrace(
+        solution.cost,
+        records,
+        solution.bound,
+        proof if is_proven else None,
+        "" if is_proven else proof,
+        tuple((seconds, cost / (UNIT * records)) for seconds, cost in solution.curve),
+    )

@@ -1,4 +1,4 @@
-"""The solution of a recoding by cells or by values: the levels of every record, and what is known about better ones."""
+"""The solution of a recoding by cells or by values: the levels of every row, and what is known about better ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from veil.base.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)
-class CellSolution:
+class RowRecoding:
     """The levels of every row of a prepared plan.
 
     Attributes
@@ -20,23 +20,23 @@ class CellSolution:
         The level of each quasi-identifier of each row, also of suppressed ones.
     suppressed : array
         Which rows are suppressed.
+    cost : int
+        The sum over records of `CellProblem.costs`; a suppressed record costs `problem.UNIT`.
     ending : str
-        Why the search ended, as a sentence of `release.ending`.
+        Why the search ended.
     bound : int, optional
-        A total cost that no recoding with these hierarchies can beat, in `problem.UNIT` and of all records, suppressed
-        ones included; None if there is none.
-    why_no_bound : str
-        Why there is none.
-    prices : array, optional
-        The price of each row that proves the bound: a figure of the input.
-    curve : tuple of pairs
-        Seconds after the start, and the total cost of the best recoding from then on.
+        What no recoding of this kind costs less than.
+    prices, suppression_price : array and int, optional
+        Prices of the rows that prove a bound on every recoding: see `veil.verification.lower_bound`.
+    curve : tuple
+        Seconds after the start, and the cost of the best recoding from then on.
     """
 
     levels: NDArray[np.uint8]
     suppressed: NDArray[np.bool_]
+    cost: int
     ending: str
     bound: int | None = None
-    why_no_bound: str = ""
     prices: Integers | None = None
+    suppression_price: int = 0
     curve: tuple[tuple[float, int], ...] = ()

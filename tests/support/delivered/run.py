@@ -57,7 +57,7 @@ def delivered(release: Any, case: Case, folder: Path) -> tuple[Given, bytes]:
     frame = release.table
     rows = rows_of(frame)
     texts = {name for name in (rows[0] if rows else {}) if any(isinstance(row[name], str) for row in rows)}
-    levels = None if release.search is None else release.transformation
+    levels = None if release.lattice is None else release.transformation
     given = Given(rows, origin, frozenset(texts), levels, release.outcome.flag)
     given.hidden = frozenset(i for i, hidden in enumerate(release.suppressed_rows.tolist()) if hidden)
     if case.going_out in ("frame", "pyarrow"):

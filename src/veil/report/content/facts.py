@@ -14,10 +14,13 @@ import numpy as np
 from veil.base.describe import definition, help_on, parameters
 from veil.base.spell import spell_value
 from veil.base.version import __version__
+from veil.base.wording import Phrase
 from veil.hierarchies import reads_data
 from veil.models.base import monotonicity
 from veil.outcome.account import Account
+from veil.outcome.cell_trace import CellTrace
 from veil.outcome.generalize import Choice
+from veil.outcome.lower_bound import round_loss
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.outcome.price_table import NAME as BOUND_TABLE
@@ -102,7 +105,7 @@ def collect_facts(
         "notice": text("notice.left_out" if private else "notice.exact") if is_dp else None,
         "statement": outcome.statement,
         "concerns": concerns,
-        "summary": _summary(outcome, private, findings.hides_search),
+        "summary": _summary(outcome, private, exact, findings.hides_search),
         "asked": _request(outcome),
         # The requirements of policies and how they were met, without names, keys or values of people.
         "policies": None if private or account is None else account.as_data(),
@@ -152,7 +155,7 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
     return recipe
 
 
-def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, Any]:
+def _summary(outcome: Outcome, private: bool, exact: bool, hides_search: bool) -> dict[str, Any]:
     sizes = outcome.by_people.sizes
     summary: dict[str, Any] = {
         "released_rows": outcome.by_records.records,
@@ -166,7 +169,11 @@ def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, A
         summary["people"] = {"all": before.people, "lose_a_row": affected_count}
     if private:
         return summary
-    prepared, choice = outcome.prepared, outcome.trace(Choice)
+    prepared, choice, cells = outcome.prepared, outcome.trace(Choice), outcome.trace(CellTrace)
+    if cells is not None:
+        # Bound and gap are figures of the input.
+        loss = Phrase("the loss is {loss}, as the mean over cells", loss=round_loss(cells.loss, "up"))
+        summary["cells"] = cells.sentence if exact else loss
     summary |= {
         "records": outcome.records,
         "chosen": outcome.records if prepared is None else prepared.records(prepared.subset),
@@ -329,9 +336,9 @@ def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
         return {"treatment": text("treatment.aggregated", aggregate=plan.microaggregated[name])}
     if name in outcome.hierarchies:
         at = list(outcome.hierarchies).index(name)
-        levels = outcome.cell_levels
-        used = levels.vectors[levels.counts > 0, at]
-        used = used if used.size else levels.vectors[:1, at]
+        cells = outcome.cell_levels
+        used = cells.vectors[cells.counts > 0, at]
+        used = used if used.size else cells.vectors[:1, at]
         return _generalization(outcome.hierarchies[name], np.unique(used).tolist())
     if name in plan.quasi_identifiers:
         levels = [each.transformation[name] for each in outcome.passes]

@@ -147,6 +147,8 @@ def _summarize(facts: dict[str, Any]) -> str:
 def _choice(facts: dict[str, Any]) -> str:
     """Describe how the transformation was chosen."""
     summary = facts["summary"]
+    if "cells" in summary:
+        return text("summary.cells", sentence=summary["cells"])
     if "is_optimum" not in summary:
         return text("summary.in_parts" if summary["ending"] is None else "summary.recoded_again")
     if summary["proven_optimal"]:

@@ -160,7 +160,7 @@ def look(entry: OfRelease, session: InSession) -> ReleaseStatus:
         order=entry.recipe.get("order", "random"),
         not_anonymous=entry.not_anonymous,
         steps=[{"name": str(each.method), "said": str(each)} for each in entry.release.steps],
-        search=None if entry.release.search is None else _search(entry.release.search),
+        search=None if entry.release.lattice is None else _search(entry.release.lattice),
     )
 
 

@@ -26,9 +26,9 @@ Level = Annotated[int, Field(ge=0, le=1000)]
 
 
 def _search(entry: OfRelease) -> SearchResult:
-    if entry.release.search is None:
+    if entry.release.lattice is None:
         raise Refused("this release has several transformations: there are no others to look at")
-    return entry.release.search
+    return entry.release.lattice
 
 
 OfSearch = Annotated[SearchResult, Depends(_search)]

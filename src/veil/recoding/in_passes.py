@@ -1,33 +1,38 @@
-"""Recoding cell by cell: every record gets labels by itself."""
+"""Recoding cell by cell in passes: one transformation after the other from the first one on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from veil.base.exact import largest_count
 from veil.base.progress import Progress
+from veil.models.base import PrivacyModel
 from veil.outcome.generalize import search_best
 from veil.plan.prepare import Prepared
 from veil.plan.recoding import FromTheStart
 from veil.recoding.passes import Recoder
-from veil.recoding.solution import CellSolution
+from veil.recoding.problem import UNIT, CellProblem
+from veil.recoding.solution import RowRecoding
 
 PASSES = FromTheStart(1000)
 
 
-def recode_cells(
+def recode_in_passes(
     prepared: Prepared,
+    models: Sequence[PrivacyModel],
     *,
     seconds: float,
     threads: int | None,
     cancel: Callable[[], bool],
     progress: Progress,
-) -> CellSolution:
+) -> RowRecoding:
     """Return levels for every row, in passes; those of the full-domain optimum if too many would be suppressed."""
-    plan = prepared.plan
+    # The loss of cells is the arithmetic mean.
+    plan = replace(prepared.plan, quality=replace(prepared.plan.quality, aggregate="arithmetic_mean"))  # type: ignore[type-var,call-arg]
+    prepared = replace(prepared, plan=plan)
     in_passes = replace(prepared, plan=PASSES.first(replace(plan, suppression_limit=0.0, time_limit=seconds)))
     recoder = Recoder.of_choice(
         in_passes, search_best(in_passes, threads=threads, progress=progress, cancel=cancel)
@@ -45,6 +50,6 @@ def recode_cells(
     levels = np.tile(np.array(recoder.parts[0].levels, np.uint8), (recoder.hidden.size, 1))
     for part in recoder.parts:
         levels[part.rows] = part.levels
-    return CellSolution(
-        levels, recoder.hidden, ending, why_no_bound="passes prove nothing about other recodings"
-    )
+    costs = CellProblem.of(prepared, 1).cost_of(levels)
+    costs[recoder.hidden] = UNIT
+    return RowRecoding(levels, recoder.hidden, int(costs @ rows.weights.array), ending)

@@ -1,0 +1,77 @@
+"""How well records with labels of their own are recoded, and what is proven about better recodings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from veil.base.wording import Phrase
+from veil.lattice.optimality import gap_to_optimum
+from veil.outcome.lower_bound import UNIT, LowerBound, describe_bound, round_loss
+
+
+@dataclass(frozen=True, eq=False)
+class CellTrace:
+    """The loss of a recoding by cells or by values: the arithmetic mean over cells, 1 for a suppressed record.
+
+    Bound and gap are figures of the input: they stay with the data holder.
+
+    Attributes
+    ----------
+    cost : int
+        The loss of all records together, in `UNIT`s.
+    records : int
+        Number of records, suppressed ones among them.
+    bound : int, optional
+        What no recoding of this kind costs less than, in `UNIT`s of all records.
+    proof : LowerBound, optional
+        A bound on every recoding, with the prices that prove it.
+    why_no_bound : str
+        Why nothing is proven.
+    curve : tuple
+        Seconds after the start, and the loss of the best recoding from then on.
+    """
+
+    cost: int
+    records: int
+    bound: int | None
+    proof: LowerBound | None
+    why_no_bound: str
+    curve: tuple[tuple[float, float], ...]
+
+    @property
+    def loss(self) -> Fraction:
+        """The loss of a record on average, exactly."""
+        return Fraction(self.cost, UNIT * max(1, self.records))
+
+    @property
+    def least(self) -> Fraction | None:
+        """A loss that no recoding of this kind is below; None if nothing is proven."""
+        bounds = [] if self.proof is None else [self.proof.loss]
+        if self.bound is not None:
+            bounds.append(Fraction(max(0, self.bound), UNIT * max(1, self.records)))
+        return max(bounds, default=None)
+
+    @property
+    def gap(self) -> float | None:
+        """The share of the loss by which the best one may lie below it, as of nodes; None if nothing is proven."""
+        least = self.least
+        if least is None or self.loss <= least:
+            return None if least is None else 0.0
+        return gap_to_optimum(float(self.loss), float(least))
+
+    @property
+    def sentence(self) -> Phrase:
+        """What a reader should know of the loss."""
+        if self.proof is not None:
+            return describe_bound(self.proof.loss, self.loss)
+        loss, least = round_loss(self.loss, "up"), self.least
+        if least is None:
+            return Phrase(
+                "this recoding loses {loss}; no bound: {reason}", loss=loss, reason=self.why_no_bound
+            )
+        return Phrase(
+            "no recoding with one label for each value loses less than {bound}; this one loses {loss}",
+            bound=round_loss(least, "down"),
+            loss=loss,
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from support.oracle import Problem
-from support.recoding_bound import UNIT, TinyTable, bound_of, good_prices, least_loss
+from support.recoding_bound import UNIT, bound_of, good_prices, least_loss, tiny_table
 from support.strategies import problems
 from veil import hierarchies as h
 from veil import models as m
@@ -31,25 +30,6 @@ def prepared_of(problem: Problem, **options: Any) -> Prepared:
     )
     builders = {name: h.table(rows) for name, rows in zip(names, problem.hierarchies, strict=True)}
     return prepare(table, Plan(builders, sensitive=["T"], others="keep", **options))
-
-
-def tiny(prepared: Prepared, size: ForcedSize) -> TinyTable:
-    names = prepared.encoding.names
-    weights = getattr(prepared.plan.quality, "weights", {})
-    shares = [Fraction(weights.get(name, 1)) for name in names]
-    cells = [prepared.table[name].to_pylist() for name in names]
-    values = prepared.table[size.attribute].to_pylist() if size.attribute else [0] * prepared.table.num_rows
-    return TinyTable(
-        list(zip(*cells, strict=True)),
-        prepared.encoding.hierarchies,
-        prepared.minimum,
-        prepared.maximum,
-        [share / sum(shares) for share in shares],
-        size.smallest,
-        size.allowed,
-        values,
-        size.least_values,
-    )
 
 
 def recomputed(prepared: Prepared, size: ForcedSize, prices: list[int], suppression_price: int = 0) -> int:
@@ -98,7 +78,7 @@ def test_the_bound_is_that_of_trying_every_choice_under_every_label(
     case: tuple[Prepared, ForcedSize], data: st.DataObject
 ) -> None:
     prepared, size = case
-    table = tiny(prepared, size)
+    table = tiny_table(prepared, size)
     several = st.lists(
         st.integers(-10, 40).map(lambda price: price * UNIT // 20 + price), min_size=6, max_size=6
     )
@@ -117,7 +97,7 @@ def test_no_recoding_of_a_few_records_beats_the_bound(
     case: tuple[Prepared, ForcedSize], data: st.DataObject
 ) -> None:
     prepared, size = case
-    table = tiny(prepared, size)
+    table = tiny_table(prepared, size)
     number = len(table.rows)
     least = least_loss(table)
     prices = st.integers(0, UNIT)

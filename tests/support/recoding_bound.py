@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from veil.hierarchies import Hierarchy
+from veil.plan.class_size import ForcedSize
+from veil.plan.prepare import Prepared
 
 UNIT = 2**32
 Choice = tuple[int, ...]
@@ -60,6 +62,26 @@ class TinyTable:
             for records in classes.values():
                 costs = [self.cost(j, records[0], level) for j, level in enumerate(levels)]
                 yield frozenset(records), sum(costs, Fraction(0)), sum(int(cost * UNIT) for cost in costs)
+
+
+def tiny_table(prepared: Prepared, size: ForcedSize) -> TinyTable:
+    """The records of a plan, and what it forces into every class."""
+    names = prepared.encoding.names
+    weights = getattr(prepared.plan.quality, "weights", {})
+    shares = [Fraction(weights.get(name, 1)) for name in names]
+    cells = [prepared.table[name].to_pylist() for name in names]
+    values = prepared.table[size.attribute].to_pylist() if size.attribute else [0] * prepared.table.num_rows
+    return TinyTable(
+        list(zip(*cells, strict=True)),
+        prepared.encoding.hierarchies,
+        prepared.minimum,
+        prepared.maximum,
+        [share / sum(shares) for share in shares],
+        size.smallest,
+        size.allowed,
+        values,
+        size.least_values,
+    )
 
 
 def cheapest_labels(table: TinyTable) -> dict[frozenset[int], int]:

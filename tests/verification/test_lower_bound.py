@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from support.oracle import Problem
-from support.recoding_bound import UNIT, TinyTable, bound_of, good_prices, least_loss
+from support.realdata import hierarchies, needs_data, source
+from support.recoding_bound import UNIT, bound_of, good_prices, least_loss, tiny_table
 from support.strategies import problems
 from veil import hierarchies as h
 from veil import models as m
@@ -19,7 +22,9 @@ from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.quality import Loss
-from veil.verification.lower_bound import recompute_bound
+from veil.recoding.problem import CellProblem
+from veil.verification.lower_bound import column_labels, column_weights, recompute_bound
+from veil.verification.surplus import PricedRows, total_surplus
 
 
 def prepared_of(problem: Problem, **options: Any) -> Prepared:
@@ -31,25 +36,6 @@ def prepared_of(problem: Problem, **options: Any) -> Prepared:
     )
     builders = {name: h.table(rows) for name, rows in zip(names, problem.hierarchies, strict=True)}
     return prepare(table, Plan(builders, sensitive=["T"], others="keep", **options))
-
-
-def tiny(prepared: Prepared, size: ForcedSize) -> TinyTable:
-    names = prepared.encoding.names
-    weights = getattr(prepared.plan.quality, "weights", {})
-    shares = [Fraction(weights.get(name, 1)) for name in names]
-    cells = [prepared.table[name].to_pylist() for name in names]
-    values = prepared.table[size.attribute].to_pylist() if size.attribute else [0] * prepared.table.num_rows
-    return TinyTable(
-        list(zip(*cells, strict=True)),
-        prepared.encoding.hierarchies,
-        prepared.minimum,
-        prepared.maximum,
-        [share / sum(shares) for share in shares],
-        size.smallest,
-        size.allowed,
-        values,
-        size.least_values,
-    )
 
 
 def recomputed(prepared: Prepared, size: ForcedSize, prices: list[int], suppression_price: int = 0) -> int:
@@ -98,7 +84,7 @@ def test_the_bound_is_that_of_trying_every_choice_under_every_label(
     case: tuple[Prepared, ForcedSize], data: st.DataObject
 ) -> None:
     prepared, size = case
-    table = tiny(prepared, size)
+    table = tiny_table(prepared, size)
     several = st.lists(
         st.integers(-10, 40).map(lambda price: price * UNIT // 20 + price), min_size=6, max_size=6
     )
@@ -117,10 +103,113 @@ def test_no_recoding_of_a_few_records_beats_the_bound(
     case: tuple[Prepared, ForcedSize], data: st.DataObject
 ) -> None:
     prepared, size = case
-    table = tiny(prepared, size)
+    table = tiny_table(prepared, size)
     number = len(table.rows)
     least = least_loss(table)
     prices = st.integers(0, UNIT)
     random = data.draw(st.lists(prices, min_size=number, max_size=number))
     for chosen, suppression_price in [(random, data.draw(prices)), (good_prices(table, 4), 0)]:
         assert recomputed(prepared, size, chosen, suppression_price) <= least * UNIT
+
+
+def simple(hierarchies: list[list[list[str]]], rows: list[tuple[str, ...]], **options: Any) -> Prepared:
+    problem = Problem(rows, hierarchies, {"T": ["x"] * len(rows)})
+    return prepared_of(problem, **({"models": m.KAnonymity(2)} | options))
+
+
+PAIRS = [[["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]]]
+
+
+def test_a_bound_worked_out_by_hand() -> None:
+    """Two values of four, at a third of the loss each, for everybody: ab costs 1/3, * costs 1."""
+    prepared = simple(PAIRS, [("a",), ("b",), ("c",)])
+    size = forced_size(prepared)
+    assert isinstance(size, ForcedSize)
+    third = UNIT // 3
+    # a and b at the cost of ab, c at that of *: three records under *, of which none would pay more than it costs.
+    assert recomputed(prepared, size, [third, third, UNIT]) == 2 * third + UNIT
+    # A price above the costs of ab by 5 for both is returned to them.
+    assert recomputed(prepared, size, [third + 5, third + 5, UNIT]) == 2 * third + UNIT
+    # c would pay 9 more than * costs, but needs another record there, whose loss is larger.
+    assert recomputed(prepared, size, [third, third, UNIT + 9]) == 2 * third + UNIT + 9
+    # If one record may be suppressed, it is c, at the price of 1 for suppression or of 7 more for its record.
+    allowed = ForcedSize(2, 1)
+    assert recomputed(prepared, allowed, [third, third, UNIT + 9], 2) == 2 * third + UNIT + 9 - 7 - 2
+
+
+def test_labels_that_keep_the_records_of_a_lower_one_do_not_count_again() -> None:
+    """Nobody has c or d: ab and * hold the same records, and two labels would return the surplus twice."""
+    prepared = simple(PAIRS, [("a",), ("b",)])
+    size = forced_size(prepared)
+    assert isinstance(size, ForcedSize)
+    assert recomputed(prepared, size, [UNIT, UNIT]) == 2 * (UNIT // 3)
+
+
+@settings(max_examples=200)
+@given(problems(max_rows=4, sensitive=True, subset=False), st.sampled_from([0, 0.25, 1, 3]))
+def test_costs_are_those_that_the_search_counts(problem: Problem, weight: float) -> None:
+    prepared = prepared_of(problem, models=m.KAnonymity(1), quality=Loss(weights={"q0": weight}))
+    searched = CellProblem.of(prepared, 1)
+    weights = column_weights(prepared.plan, prepared.encoding.names)
+    for hierarchy, costs, weight_of_column in zip(
+        prepared.encoding.hierarchies, searched.costs, weights.values(), strict=True
+    ):
+        every_value = np.arange(hierarchy.size, dtype=np.int32)
+        found = column_labels(hierarchy, weight_of_column, 0, None, every_value)
+        for level, by_label in enumerate(costs):
+            assert found.labels[level].tolist() == hierarchy.label_map(level).tolist()
+            assert found.costs[level].tolist() == by_label[hierarchy.label_map(level)].tolist()
+
+
+@needs_data
+@pytest.mark.realdata
+@pytest.mark.parametrize(("smallest", "least_values"), [(3, 1), (2, 4)])
+def test_the_surplus_of_a_real_table_is_that_of_group_by(smallest: int, least_values: int) -> None:
+    names = ["age", "education", "race", "salary-class"]
+    draw = np.random.default_rng(7)
+    rows = draw.choice(30_162, 1500, replace=False)
+    table = source("adult").table.take(pa.array(rows))
+    plan = Plan(hierarchies("adult", names), m.KAnonymity(smallest), others="keep", person=None)
+    prepared = prepare(table, plan)
+    occupations = table["occupation"].combine_chunks().dictionary_encode().indices.to_numpy()
+    prices = draw.integers(0, UNIT // 3, rows.size)
+    codes = np.stack(prepared.codes)
+    labels = [
+        column_labels(each, Fraction(1, 4), 0, None, column)
+        for each, column in zip(prepared.encoding.hierarchies, codes, strict=True)
+    ]
+    costs: dict[bytes, int] = {}  # of the cheapest label, by the records under it
+    for levels in product(*(range(len(each.labels)) for each in labels)):
+        cells = np.stack(
+            [each.labels[i][column] for each, i, column in zip(labels, levels, codes, strict=True)]
+        )
+        paid = sum(each.costs[i][column] for each, i, column in zip(labels, levels, codes, strict=True))
+        _, groups = np.unique(cells, axis=1, return_inverse=True)
+        order = np.argsort(groups, kind="stable")
+        for records in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+            key, cost = records.tobytes(), int(paid[records[0]])
+            costs[key] = min(cost, costs.get(key, cost))
+    expected = 0
+    for key, cost in costs.items():
+        records = np.frombuffer(key, np.int64)
+        gains = sorted(
+            zip((prices[records] - cost).tolist(), occupations[records].tolist(), strict=True), reverse=True
+        )
+        best = {value: gain for gain, value in reversed(gains)}
+        if len(records) < smallest or len(best) < least_values:
+            continue
+        chosen = sorted(best.items(), key=lambda item: item[1], reverse=True)[:least_values]
+        for value, gain in chosen:
+            gains.remove((gain, value))
+        others = [gain for gain, _ in gains]
+        lacking = max(smallest - least_values, 0)
+        total = (
+            sum(gain for _, gain in chosen)
+            + sum(others[:lacking])
+            + sum(max(0, each) for each in others[lacking:])
+        )
+        expected += max(0, total)
+    rows_with_prices = PricedRows(
+        list(codes), np.ones(rows.size, np.int64), prices, occupations.astype(np.int32)
+    )
+    assert total_surplus(rows_with_prices, labels, smallest, least_values) == expected > 0

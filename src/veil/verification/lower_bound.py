@@ -91,11 +91,11 @@ def recompute_bound(
         value_codes = encode_values(rows.table[size.attribute])[1].astype(np.int32)
     distinct = _distinct(columns, value_codes, prices, rows.weights.array)
     labels = [
-        _labels(
+        column_labels(
             hierarchies[name], weight, plan.minimum_levels.get(name, 0), plan.maximum_levels.get(name), codes
         )
         for (name, weight), codes in zip(
-            _weights(plan, list(hierarchies)).items(), distinct.codes, strict=True
+            column_weights(plan, list(hierarchies)).items(), distinct.codes, strict=True
         )
     ]
     return bound_of_prices(
@@ -156,7 +156,7 @@ def _distinct(columns: Sequence[Codes], values: Codes, prices: Integers, weights
     return PricedRows([column[first] for column in columns], counts, prices[first], values[first])
 
 
-def _weights(plan: Plan, names: Sequence[str]) -> dict[str, Fraction]:
+def column_weights(plan: Plan, names: Sequence[str]) -> dict[str, Fraction]:
     """Return the weights of columns in the loss, which add up to 1; equal ones if all are 0."""
     weights = getattr(plan.quality, "weights", {})
     shares = {name: Fraction(weights.get(name, 1)) for name in names}
@@ -164,7 +164,9 @@ def _weights(plan: Plan, names: Sequence[str]) -> dict[str, Fraction]:
     return {name: share / total if total else Fraction(1, len(names)) for name, share in shares.items()}
 
 
-def _labels(hierarchy: Hierarchy, weight: Fraction, low: int, high: int | None, codes: Codes) -> ColumnLabels:
+def column_labels(
+    hierarchy: Hierarchy, weight: Fraction, low: int, high: int | None, codes: Codes
+) -> ColumnLabels:
     """Return the labels of a column on the allowed levels, with what a cell with each costs."""
     high = hierarchy.height if high is None else high
     labels = np.arange(hierarchy.size, dtype=np.int32)

@@ -1,4 +1,6 @@
-"""Simulated annealing over cuts: round after round, each from the best cut or another start, until the time is over.
+"""Simulated annealing over cuts: round after round, each from the best cut or another start.
+
+Rounds get longer, until the time is over or several in a row have found nothing better.
 
 Where only the size of classes decides, rounds are compiled and run side by side. Otherwise the models judge each cut
 that would be accepted for its sizes alone.
@@ -32,12 +34,18 @@ VERDICTS = 8
 LONGEST = 64
 """How many times longer than the first round the longest one is."""
 
+PATIENCE = 8
+"""Number of rounds in a row without a better cut after which the search ends."""
+
 PENALTIES = (4.0, 16.0, 64.0)
 """Costs of a record that is suppressed beyond the limit, in `UNIT`s, by round."""
 
 
 class Annealing:
-    """The rows and nodes of a search, the cuts to start from, and the best cut of all rounds."""
+    """The rows and nodes of a search, the cuts to start from, and the best cut of all rounds.
+
+    `report` receives the best cut of a round, and returns whether it is better than all before.
+    """
 
     def __init__(
         self,
@@ -45,7 +53,7 @@ class Annealing:
         rows: kernels.Rows,
         judge: Judge,
         starts: Sequence[Cut],
-        report: Callable[[Cut], None],
+        report: Callable[[Cut], bool],
         over: Callable[[], bool],
         seed: int,
     ) -> None:
@@ -57,19 +65,22 @@ class Annealing:
         # Records that may be suppressed where people are limited are bounded by those that their rows have.
         self.limits = judge.evaluator.smallest, judge.evaluator.allowed
 
-    def run(self, threads: int) -> None:
-        """Anneal until the time is over."""
-        if not self.nodes.inner.size:
-            return
-        side_by_side = threads if self.judge.by_size else 1
+    def run(self, threads: int) -> bool:
+        """Anneal; return whether the search ended before the time was over."""
+        if not self.nodes.inner.size:  # there is one cut only
+            return True
+        side_by_side, fruitless = threads if self.judge.by_size else 1, 0
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in itertools.count(0, side_by_side):
                 for cut in pool.map(self._round, range(first, first + side_by_side)):
-                    if cut is not None:
-                        self.report(cut)
-                        self.best = cut
+                    fruitless += 1
+                    if cut is not None and self.report(cut):
+                        self.best, fruitless = cut, 0
                 if self.over():
-                    return
+                    return False
+                if fruitless >= PATIENCE:
+                    return True
+        return True
 
     def _round(self, number: int) -> Cut | None:
         """Return the best cut of a round; None if it has none that is allowed."""
@@ -96,9 +107,7 @@ class Annealing:
             for _ in range(length):
                 if self.over():
                     break
-                kernels.anneal(
-                    self.rows, self.nodes, state, room, *self.limits, penalty, temperature, VISITS
-                )
+                kernels.anneal(self.rows, self.nodes, state, room, *self.limits, penalty, temperature, VISITS)
         return state.best if state.totals[2] < np.iinfo(np.int64).max else None
 
     def _by_models(

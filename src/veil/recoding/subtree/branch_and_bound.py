@@ -31,7 +31,9 @@ State = tuple[int, Cut, Codes]
 class BranchAndBound:
     """A depth-first search that can be interrupted, with a bound of all that is left."""
 
-    def __init__(self, forest: Forest, rows: kernels.Rows, judge: Judge, report: Callable[[Cut], None]) -> None:
+    def __init__(
+        self, forest: Forest, rows: kernels.Rows, judge: Judge, report: Callable[[Cut], bool]
+    ) -> None:
         self.forest, self.rows, self.judge, self.report = forest, rows, judge, report
         self.nodes = kernels.nodes_of(forest, 0)
         self.room = kernels.room_for(rows)
@@ -90,7 +92,9 @@ class BranchAndBound:
             return []
         return self._halves(bound, cut, open_nodes, gains, exclusive)
 
-    def _halves(self, bound: int, cut: Cut, open_nodes: Codes, gains: Integers, exclusive: Mask) -> list[State]:
+    def _halves(
+        self, bound: int, cut: Cut, open_nodes: Codes, gains: Integers, exclusive: Mask
+    ) -> list[State]:
         """Return the state in which a node is not split, and the one in which it is, which comes first."""
         forest = self.forest
         weight = gains + (exclusive @ gains if exclusive.size else 0)
@@ -157,8 +161,7 @@ def splittable(
     result = np.empty(open_nodes.size, np.int32)
     count = 0
     for node in open_nodes:
-        low, high = nodes.low[node], nodes.high[node]
-        if state.cut[low] != node and not alive[nodes.parent[node]]:
+        if state.cut[nodes.low[node]] != node and not alive[nodes.parent[node]]:
             continue
         for child in range(nodes.first[node], nodes.first[node] + nodes.children[node]):
             room.fresh[nodes.low[child] : nodes.high[child]] = child
@@ -233,7 +236,7 @@ def exclude(
 
 @kernel
 def _child(nodes: kernels.Nodes, node: int, place: int) -> int:
-    child = nodes.first[node]
+    child: int = nodes.first[node]
     while nodes.high[child] <= place:
         child += 1
     return child

@@ -57,8 +57,11 @@ class Judge:
     @property
     def by_size(self) -> bool:
         """Whether nothing but the number of records of a class decides."""
-        return self.sample.persons.are_records and self.by_class and not self.evaluator.forbidding and not (
-            self.evaluator.steady or self.evaluator.monotone or self.evaluator.others
+        return (
+            self.sample.persons.are_records
+            and self.by_class
+            and not self.evaluator.forbidding
+            and not (self.evaluator.steady or self.evaluator.monotone or self.evaluator.others)
         )
 
     @property
@@ -121,7 +124,9 @@ def cut_hierarchy(hierarchy: Hierarchy, levels: Codes) -> tuple[Hierarchy, list[
     codes = np.stack([hierarchy.label_map(level) for level in range(hierarchy.height + 1)])[
         levels, np.arange(hierarchy.size)
     ]
-    _, first, map_ = np.unique(levels * np.int64(hierarchy.size) + codes, return_index=True, return_inverse=True)
+    _, first, map_ = np.unique(
+        levels * np.int64(hierarchy.size) + codes, return_index=True, return_inverse=True
+    )
     pairs = list(zip(levels[first].tolist(), codes[first].tolist(), strict=True))
     cut = Hierarchy(
         (hierarchy.labels[0], tuple(hierarchy.labels[level][code] for level, code in pairs)),

@@ -89,7 +89,15 @@ def nodes_of(forest: Forest, seed: int) -> Nodes:
     words = np.random.default_rng(seed).integers(0, 2**64, len(forest), np.uint64)
     inner = np.flatnonzero(forest.children > 0).astype(np.int32)
     return Nodes(
-        forest.parent, forest.first, forest.children, forest.low, forest.high, forest.lowest, forest.cost, inner, words
+        forest.parent,
+        forest.first,
+        forest.children,
+        forest.low,
+        forest.high,
+        forest.lowest,
+        forest.cost,
+        inner,
+        words,
     )
 
 
@@ -116,10 +124,19 @@ def state_of(cut: Cut, rows: Rows, nodes: Nodes, smallest: int, seed: int) -> St
     # The first entry of `spare` is their number: groups that no row is in.
     spare = np.concatenate([[rows.counts.size - used], spare[used:], spare[:used]]).astype(np.int32)
     totals = np.array(
-        [(rows.counts * np.where(kept, cost, UNIT)).sum(), rows.counts[~kept].sum(), np.iinfo(np.int64).max], np.int64
+        [(rows.counts * np.where(kept, cost, UNIT)).sum(), rows.counts[~kept].sum(), np.iinfo(np.int64).max],
+        np.int64,
     )
     return State(
-        cut.copy(), word, cost, group.astype(np.int32), size, spare, totals, cut.copy(), np.array([seed], np.uint64)
+        cut.copy(),
+        word,
+        cost,
+        group.astype(np.int32),
+        size,
+        spare,
+        totals,
+        cut.copy(),
+        np.array([seed], np.uint64),
     )
 
 
@@ -224,9 +241,7 @@ def _is_parent(nodes: Nodes, cut: Cut, node: int) -> bool:
 
 
 @kernel
-def regroup(
-    rows: Rows, nodes: Nodes, state: State, room: Room, node: int, smallest: int
-) -> tuple[int, int]:
+def regroup(rows: Rows, nodes: Nodes, state: State, room: Room, node: int, smallest: int) -> tuple[int, int]:
     """Group the rows below a node by their new labels; return the change of cost and of suppressed records."""
     first, last = rows.starts[nodes.low[node]], rows.starts[nodes.high[node]]
     column = first // rows.counts.size
@@ -306,12 +321,13 @@ def _next(random: Words) -> np.uint64:
     bits = random[0]
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    result: np.uint64 = bits ^ (bits >> np.uint64(31))
+    return result
 
 
 @kernel
 def _below(random: Words, bound: int) -> int:
-    return np.int64((_next(random) >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32))
+    return int((_next(random) >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32))
 
 
 @kernel

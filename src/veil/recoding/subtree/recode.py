@@ -36,8 +36,11 @@ from veil.recoding.subtree.branch_and_bound import BranchAndBound
 from veil.recoding.subtree.forest import Cut, Forest, forest_of
 from veil.recoding.subtree.judge import Judge
 
-SHARE = 0.25
-"""Largest share of the time for the search of the full-domain optimum."""
+SHARE = 0.5
+"""Largest share of the time for each search of a full-domain optimum, which hardly ever needs it."""
+
+EXACT = 0.1
+"""Share of the time for the exact search where records may be suppressed; of that for annealing where not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +132,18 @@ class _Search:
         """Return whether the search should end."""
         return self.cancel() or self.elapsed >= self.seconds
 
-    def consider(self, levels: tuple[Codes, ...]) -> None:
-        """Judge a cut, and make it the best one if it is allowed and better."""
+    def consider(self, levels: tuple[Codes, ...]) -> bool:
+        """Judge a cut, and return whether it is allowed and the best so far."""
         verdict = self.judge.verdict(levels)
-        if verdict.allowed and (self.best is None or verdict.cost < self.cost):
-            self.best, self.cost = levels, verdict.cost
-            self.bound = None if self.bound is None else min(self.bound, self.cost)
-            self.curve.append((self.elapsed, self.cost, self.bound))
-            share = self.cost / (UNIT * self.prepared.rows.records)
-            self.progress.better(share, None)
-            self.progress.advance(
-                min(1000, round(1000 * self.elapsed / self.seconds)), 1000, f"loss {share:.6g}"
-            )
+        if not verdict.allowed or (self.best is not None and verdict.cost >= self.cost):
+            return False
+        self.best, self.cost = levels, verdict.cost
+        self.bound = None if self.bound is None else min(self.bound, self.cost)
+        self.curve.append((self.elapsed, self.cost, self.bound))
+        share, done = self.cost / (UNIT * self.prepared.rows.records), self.elapsed / self.seconds
+        self.progress.better(share, None)
+        self.progress.advance(min(1000, round(1000 * done)), 1000, f"loss {share:.6g}")
+        return True
 
     def full_domain(self, threads: int | None) -> None:
         """Start from the best nodes of the lattice, with the suppression of the plan and without any."""
@@ -164,11 +167,12 @@ class _Search:
 
         With suppression, few tables are small enough.
         """
-        share = SHARE if self.judge.evaluator.allowed else 1 - SHARE
+        share = EXACT if self.judge.evaluator.allowed else 1 - EXACT
         end = self.elapsed + share * (self.seconds - self.elapsed)
         exact = BranchAndBound(self.forest, self.rows, self.judge, self._report)
         finished = exact.run(
-            lambda: sys.maxsize if self.best is None else self.cost, lambda: self.over() or self.elapsed >= end
+            lambda: sys.maxsize if self.best is None else self.cost,
+            lambda: self.over() or self.elapsed >= end,
         )
         if self.best is not None and not self.forest.ambiguous:
             self.proven, self.bound = finished, exact.bound(self.cost)
@@ -180,10 +184,11 @@ class _Search:
     def improve(self, threads: int, seed: int) -> None:
         """Anneal until the time is over."""
         annealing = Annealing(self.forest, self.rows, self.judge, self.starts, self._report, self.over, seed)
-        annealing.run(threads)
+        if annealing.run(threads):
+            self.ending = "finished"
 
-    def _report(self, cut: Cut) -> None:
-        self.consider(self.forest.levels(cut))
+    def _report(self, cut: Cut) -> bool:
+        return self.consider(self.forest.levels(cut))
 
     @functools.cached_property
     def rows(self) -> kernels.Rows:

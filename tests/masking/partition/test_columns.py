@@ -54,13 +54,13 @@ def test_dates_times_decimals_and_truth_values() -> None:
     }
     for name, (first, last) in expected.items():
         for numbers in ("intervals", "means") if name != "money" else ("intervals",):
-            found = masked(table.select([name]), name, m.KAnonymity(2), numbers=numbers).table[name]
+            found = masked(table.select([name]), name, m.KAnonymity(2), labels=numbers).table[name]
             assert found.to_pylist() == [first, first, last, last]
 
 
 def test_means_of_numbers() -> None:
     table = pa.table({"x": [1, 2, None, 10, 13, 20], "w": ["a", "b", "c", "d", "e", "f"]})
-    outcome = masked(table, ["x", "w"], m.KAnonymity(3), numbers="means")
+    outcome = masked(table, ["x", "w"], m.KAnonymity(3), labels="means")
     assert outcome.table.schema.field("x").type == pa.float64()
     assert outcome.table["x"].to_pylist() == [
         pytest.approx(13 / 3),
@@ -71,7 +71,7 @@ def test_means_of_numbers() -> None:
         16.5,
     ]
     alone = masked(
-        pa.table({"x": pa.array([None, None, 3, 4], pa.int64())}), "x", m.KAnonymity(2), numbers="means"
+        pa.table({"x": pa.array([None, None, 3, 4], pa.int64())}), "x", m.KAnonymity(2), labels="means"
     )
     assert alone.table["x"].to_pylist() == [None, None, 3.5, 3.5]
 

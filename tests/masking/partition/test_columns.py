@@ -18,7 +18,8 @@ from veil.tables.rows import Rows
 
 
 def masked(table: pa.Table, *args: Any, **options: Any) -> Outcome:
-    return Mondrian(*args, **options).mask(Rows.of(table), Randomness())
+    """Mask with the labels of the literature, unless others are asked for."""
+    return Mondrian(*args, **{"labels": "intervals", **options}).mask(Rows.of(table), Randomness())
 
 
 def test_missing_values_are_a_value_of_their_own() -> None:

@@ -42,8 +42,14 @@ _YEAR_ONE = np.datetime64("0001-01-01", "D")
 _MONTH_ZERO = 1970 * 12
 """Months from the year 0 to 1970."""
 
-CELLS = 20
+CELLS = 50
 """Cells of a proposed grid, about at most."""
+
+_MOST = 12
+"""Lines that are listed in words; of more, the first and last."""
+
+SKEWED = 20
+"""How many times its median the largest number is in columns whose proposed lines become sparser with their size."""
 
 
 @declared
@@ -83,7 +89,8 @@ class Grid:
 
     def __str__(self) -> str:
         if self.edges:
-            return ", ".join(map(str, self.edges))
+            lines = list(map(str, self.edges))
+            return ", ".join(lines if len(lines) <= _MOST else [*lines[:3], "…", *lines[-3:]])
         if isinstance(self.width, str):
             return f"every {self.width}"
         return f"every {self.width} from {0 if self.origin is None else self.origin}"
@@ -164,25 +171,47 @@ class Cells:
 
 
 def propose_grid(values: pa.Array, column: str) -> Grid:
-    """Return a grid with round lines, which follows from the order of magnitude of the range alone.
+    """Return a grid with round lines for the distinct values of a column; it follows from their magnitude alone.
 
-    For numbers, the width is 1, 2 or 5 times a power of ten, for about 8 to 20 cells, and at least 2 if they are
-    whole: with a width of 1, ends would be values. For dates and times, it is the shortest unit of which there
-    are at most about 20.
+    For numbers, the width is 1, 2 or 5 times a power of ten, for at most about 50 cells. If most values are below
+    a twentieth of the largest, as with incomes, lines are numbers with one digit that is not zero, such as 90, 100,
+    200. For whole numbers, lines are at least 2 apart: with a width of 1, ends would be values. For dates and times,
+    the width is the shortest unit of which there are at most about 50.
 
-    >>> str(propose_grid(pa.array([17, 25, 90]), "age"))
-    'every 5 from 0'
+    >>> str(propose_grid(pa.array([17, 25, 40, 90]), "age"))
+    'every 2 from 0'
+    >>> str(propose_grid(pa.array([0, 2, 30, 60, 2500]), "income"))
+    '0, 10, 20, …, 8000, 9000, 10000'
     >>> str(propose_grid(pa.array([date(2019, 2, 1), date(2020, 5, 7)]), "seen"))
     'every month'
     """
     ends = pc.min_max(values)
-    ends = pa.array([ends["min"].as_py(), ends["max"].as_py()], values.type)
-    axis, (least, most), denominator = positions(ends, column)
+    axis, (least, most), denominator = positions(
+        pa.array([ends["min"].as_py(), ends["max"].as_py()], values.type), column
+    )
     span = Fraction(most - least, denominator) or Fraction(1)
-    if axis.kind == "number":
-        return Grid(max(_round_up(span / CELLS), 2) if axis.whole else _round_up(span / CELLS))
-    units = list(_LENGTHS)[3 if axis.kind == "date" else 0 :]
-    return Grid(next((unit for unit in units if span <= CELLS * _LENGTHS[unit]), units[-1]))
+    if axis.kind != "number":
+        units = list(_LENGTHS)[3 if axis.kind == "date" else 0 :]
+        return Grid(next((unit for unit in units if span <= CELLS * _LENGTHS[unit]), units[-1]))
+    sizes = np.sort(np.abs(np.asarray(pc.cast(values, pa.float64(), safe=False))))
+    if sizes[sizes.size // 2] * SKEWED < sizes[-1]:
+        return Grid(edges=_one_digit_lines(Fraction(max(most, -least), denominator), least < 0, axis.whole))
+    return Grid(max(_round_up(span / CELLS), 2) if axis.whole else _round_up(span / CELLS))
+
+
+def _one_digit_lines(largest: Fraction, with_negative: bool, whole: bool) -> tuple[int | Decimal, ...]:
+    """Return zero and the numbers with one other digit up to the first above the largest, over five powers of ten."""
+    top = 0
+    while Fraction(10) ** top <= largest:
+        top += 1
+    while Fraction(10) ** (top - 1) > largest:
+        top -= 1
+    powers = range(max(top - 5, 1) if whole else top - 5, top)
+    lines = [Decimal(digit).scaleb(power) for power in powers for digit in range(1, 10)] + [
+        Decimal(1).scaleb(top)
+    ]
+    exact = [int(line) if line == line.to_integral_value() else line for line in lines]
+    return (*(-line for line in reversed(exact) if with_negative), 0, *exact)
 
 
 def _round_up(least: Fraction) -> int | Decimal:

@@ -145,8 +145,9 @@ class GridColumn:
         self.values_below = np.append(0, np.cumsum(np.bincount(cell_of_value, minlength=self.size)))
         self.nodes = np.zeros((1, self.size), np.int32)
         # A cell is where its first value is, which serves for open ones too.
-        first = np.searchsorted(cell_of_value, np.arange(self.size))
-        self.spans = _positions(line.values)[first][None, :]
+        first = np.searchsorted(self.cells.of_value, np.arange(len(self.cells.numbers)))
+        spans = _positions(values)[first]
+        self.spans = (spans if self.missing < 0 else np.append(spans, spans[-1:]))[None, :]
         self.unit = float(self.spans[0, -1] - self.spans[0, 0])
 
     def describe(self, classes: Classes, column: int) -> Labels:
@@ -163,7 +164,7 @@ class GridColumn:
         if low == self.missing:
             return None
         text = self.cells.label(low, high)
-        return f"{{{text}, {MISSING_WORD}}}" if mixed else text
+        return f"{{{text}, {MISSING_WORD}}}" if mixed and text != ROOT else text
 
 
 class TreeColumn:

@@ -117,6 +117,12 @@ class Mondrian(PartitioningMethod):
                     "from the data: leave one of them out"
                 )
 
+    @property
+    def columns_of_exact_values(self) -> tuple[str, ...]:
+        if self.labels == "public":
+            return ()
+        return tuple(name for name, hierarchy in self.quasi_identifiers.items() if hierarchy is None)
+
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Partition the table into classes of enough people, who count once for each combination of cells. Nothing is random."""
         work = Partitioning(

@@ -33,7 +33,7 @@ _CLOCK = {
     "day": Fraction(1),
 }
 _CALENDAR = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
-_FEW, _CELLS, _SET = 5, 20, 8
+_FEW, _CELLS, _SKEWED, _SET = 5, 50, 20, 8
 
 Pairs = Sequence[tuple[str | None, str | None]]
 
@@ -58,11 +58,7 @@ def _count_wrong(step: MaskStep, name: str, grid: Any) -> int:
         return sum(new not in (old, "*") and new not in allowed.get(old, ()) for old, new in pairs)
     place = Fraction if is_number(kind) else _days
     places = [place(value) for value in values]
-    is_line = (
-        _lines_of(grid, is_number(kind))
-        if grid is not None
-        else _round_lines(max(places) - min(places), kind)
-    )
+    is_line = _lines_of(grid, is_number(kind)) if grid is not None else _round_lines(places, kind)
     return sum(not _fits(old, new, place, is_line) for old, new in pairs)
 
 
@@ -80,7 +76,7 @@ def _fits(
     mixed = _MIXED.fullmatch(new)
     text = mixed[1] if mixed else new
     if text == "*":
-        return old is not None or mixed is not None
+        return True
     if closed := _CLOSED.fullmatch(text):
         lower, upper = place(closed[1]), place(closed[2])
     elif text.startswith("<"):
@@ -142,8 +138,9 @@ def _is_start(unit: str) -> Callable[[Fraction], bool]:
     return starts
 
 
-def _round_lines(span: Fraction, kind: pa.DataType) -> Callable[[Fraction], bool]:
-    """Return whether a place is a line of the grid that is proposed for a range."""
+def _round_lines(places: Sequence[Fraction], kind: pa.DataType) -> Callable[[Fraction], bool]:
+    """Return whether a place is a line of the grid that is proposed for the values at some places."""
+    span = max(places) - min(places)
     if not is_number(kind):
         lengths = {**_CLOCK, **{unit: Fraction(365 * months, 12) for unit, months in _CALENDAR.items()}}
         units = [
@@ -153,6 +150,13 @@ def _round_lines(span: Fraction, kind: pa.DataType) -> Callable[[Fraction], bool
         ]
         return _is_start(next((unit for unit in units if span / lengths[unit] <= _CELLS), "century"))
     whole = pa.types.is_integer(kind)
+    sizes = sorted(abs(float(place)) for place in places)
+    if sizes[len(sizes) // 2] * _SKEWED < sizes[-1]:
+        least = max(abs(place) for place in places) / 100_000
+        # Lines are zero, and numbers of one digit that is not zero, over five powers of ten.
+        return lambda place: (
+            place == 0 or (abs(place) >= max(least, 10 * whole) and _has_one_digit(abs(place)))
+        )
     power = Fraction(1)
     while power * _CELLS > span:
         power /= 10
@@ -161,6 +165,14 @@ def _round_lines(span: Fraction, kind: pa.DataType) -> Callable[[Fraction], bool
     width = next(each * power for each in (1, 2, 5, 10) if each * power * _CELLS >= span)
     width = max(width, Fraction(2)) if whole else width
     return lambda place: place % width == 0
+
+
+def _has_one_digit(number: Fraction) -> bool:
+    while number >= 10:
+        number /= 10
+    while number < 1:
+        number *= 10
+    return number.denominator == 1
 
 
 def _groups(values: Sequence[str]) -> Mapping[str | None, set[str]]:

@@ -109,7 +109,7 @@ def _ways(table: pa.Table, trees: dict[str, Any], k: int) -> Iterator[tuple[str,
         made = veil.anonymize(table, suppression_limit=limit, **plan)
         yield f"optimal full domain, {limit:.0%} suppr.", made.measures(), time.perf_counter() - start
     start = time.perf_counter()
-    local = veil.anonymize(table, local=veil.recoding.FromTheStart(100), **plan)
+    local = veil.anonymize(table, recoding=veil.recoding.FromTheStart(100), **plan)
     yield f"local recoding, {len(local.passes)} passes", local.measures(), time.perf_counter() - start
 
 

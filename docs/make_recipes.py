@@ -27,7 +27,7 @@ workbench) have no place for a path: [portable-recipe.schema.json](portable-reci
 """
 
 WHOLE = {
-    "A search, then local recoding of what it suppressed": """input: patients.csv
+    "A search that recodes what it would suppress": """input: patients.csv
 output: release.csv
 report: report.html
 steps:
@@ -37,7 +37,7 @@ steps:
     identifying: [name]
     models: [{kind: KAnonymity, k: 5}, {kind: DistinctLDiversity, attribute: diagnosis, l: 3}]
     suppression_limit: 0.05
-  - {kind: FastIterative, share: 0.01}
+    recoding: {kind: FastIterative, share: 0.01}
 """,
     "Masking methods": """input: patients.csv
 output: published/masked.csv
@@ -46,7 +46,7 @@ steps:
   - {kind: RandomPseudonyms, columns: name}
   - {kind: RankSwapping, columns: [income], p: 10}
 """,
-    "Masking methods, then a search, then local recoding": """input: patients.csv
+    "Masking methods, then a search": """input: patients.csv
 output: release.csv
 steps:
   - {kind: Rounding, columns: income, base: 100}
@@ -56,7 +56,7 @@ steps:
     models: [{kind: KAnonymity, k: 5}]
     others: keep
     suppression_limit: 0.05
-  - {kind: SinglePass}
+    recoding: single-pass
 """,
     "Several tables about the same people": """tables: {patients: patients.csv, visits: visits.csv}
 person: patient_id
@@ -150,6 +150,7 @@ EXAMPLES: dict[type[Any], dict[str, Any]] = {
         "items": {"drugs": "hierarchies/drugs.csv"},
         "pseudonym_key": "kept/pseudonyms.key",
         "others": "drop",
+        "recoding": "cells",
         "quality": "loss",
         "suppression_limit": 0.05,
         "minimum_levels": {"zip": 2},
@@ -206,9 +207,8 @@ _KINDS = {
     Recipe: (
         "The file",
         (
-            "Either `steps` or `questions` say what is done. A recipe has masking methods, then one step Generalize, then one mode of "
-            "local recoding (SinglePass, Iterative, FastIterative, FromTheStart), each of them if you like; or one PrivateTable or "
-            "ByPolicies. `veil run recipe.yaml` carries out all of them."
+            "Either `steps` or `questions` say what is done. A recipe has masking methods, then one step Generalize, each of them if you "
+            "like; or one PrivateTable or ByPolicies. `veil run recipe.yaml` carries out all of them."
         ),
     ),
     GeneralizeSpec: (

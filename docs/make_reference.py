@@ -12,6 +12,7 @@ from veil import hierarchies, lattice, masking, models, quality, recipe
 from veil.base.describe import parameters
 from veil.dp import SafePub
 from veil.models.base import monotonicity
+from veil.plan.recoding import RECODINGS
 from veil.policy.documents import schema as policy_schema
 from veil.private_table.mechanisms import METHODS as PRIVATE_TABLES
 
@@ -25,7 +26,7 @@ def text() -> str:
         "",
         (
             "Generated from the declarations by `docs/make_reference.py`. In Python, the names below are classes of "
-            "`veil.models`, `veil.quality`, `veil.lattice`, `veil.masking`, `veil.dp` and `veil.hierarchies`; in a recipe, `kind` tells them apart. "
+            "`veil.models`, `veil.quality`, `veil.recoding`, `veil.lattice`, `veil.masking`, `veil.dp` and `veil.hierarchies`; in a recipe, `kind` tells them apart. "
             "The fields of a "
             "recipe are described by [recipe.schema.json](recipe.schema.json)."
         ),
@@ -38,6 +39,9 @@ def text() -> str:
     parts += ["## Quality models", ""]
     for measure in quality.QUALITIES.values():
         parts += section(measure)
+    parts += ["## Ways of recoding", ""]
+    for recoding in RECODINGS.values():
+        parts += section(recoding)
     parts += ["## Search strategies", ""]
     for strategy in lattice.STRATEGIES.values():
         parts += section(strategy)

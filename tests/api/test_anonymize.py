@@ -55,28 +55,29 @@ def test_the_keywords_are_the_fields_of_a_plan_with_their_defaults() -> None:
 
 def test_local_goes_on_with_what_was_suppressed() -> None:
     plan = Plan(**FIELDS | {"quality": veil.quality.Loss(factor=0)})
-    release, local = veil.anonymize(PEOPLE, plan), veil.anonymize(PEOPLE, plan, local=FastIterative(0.2))
+    release = veil.anonymize(PEOPLE, plan)
+    local = veil.anonymize(PEOPLE, dataclasses.replace(plan, recoding=FastIterative(0.2)))
     again = release.local_recoding(FastIterative(0.2))
     assert local.arrow == again.arrow
     assert (local.passes, local.ending) == (again.passes, again.ending)
     assert local.suppressed < release.suppressed
-    start = veil.anonymize(PEOPLE, dataclasses.replace(plan, suppression_limit=0), local=FromTheStart(4))
+    start = veil.anonymize(PEOPLE, dataclasses.replace(plan, suppression_limit=0, recoding=FromTheStart(4)))
     assert start.suppressed == 0
 
 
 def test_what_cannot_go_together_is_refused() -> None:
-    with refused(ParameterError, "`local`", "local recoding"):
-        veil.anonymize(PEOPLE, **FIELDS, local=True)
+    with refused(ParameterError, "`recoding`", "way of recoding"):
+        veil.anonymize(PEOPLE, **FIELDS, recoding=True)
     with refused(InputError, "in memory", "`parts`"):
         veil.anonymize(PEOPLE, **FIELDS, parts=True)
-    with refused(PlanError, "leave `local` out"):
-        veil.anonymize(PEOPLE, **FIELDS, parts=True, local=FastIterative())
+    with refused(PlanError, "one transformation of its own", "`recoding`"):
+        veil.anonymize(PEOPLE, **FIELDS, parts=True, recoding=FastIterative())
     with refused(PlanError, "only for SafePub"):
         veil.anonymize(PEOPLE, **FIELDS, for_testing_seed=1)
     private = {"quasi_identifiers": {"age": h.intervals(50).build(pa.array(range(100)), [1] * 100, "age")}}
-    with refused(PlanError, "suppressed records", "`local`"):
+    with refused(PlanError, "suppressed records", "`recoding`"):
         veil.anonymize(
-            PEOPLE, **private, models=SafePub(1, 0.1), others="drop", local=FastIterative(), person=None
+            PEOPLE, **private, models=SafePub(1, 0.1), others="drop", recoding=FastIterative(), person=None
         )
 
 

@@ -18,6 +18,7 @@ from support.cli import veil as command
 from support.refusals import refused
 from veil.errors import InputError, OutputError, PlanError, Say, VeilError
 from veil.recipe import Recipe
+from veil.recoding import FastIterative
 
 ALL = {"report": "report.json", "certificate": "certificate.json", "save_recipe": "saved.yaml"}
 STEPS = "input: patients.csv\noutput: out/masked.csv\napart: secret\nsteps:\n  - {kind: RandomPseudonyms, columns: name}\n"
@@ -81,10 +82,10 @@ def test_a_recipe_as_an_object_with_other_places(folder: Path) -> None:
 
 def test_local_recoding_of_a_recipe(folder: Path) -> None:
     text = RECIPE + "    suppression_limit: 0.9\n    quality: {kind: Loss, factor: 0}\n"
-    (folder / "recipe.yaml").write_text(text + "  - {kind: FastIterative, share: 0.2}\n")
+    (folder / "recipe.yaml").write_text(text + "    recoding: {kind: FastIterative, share: 0.2}\n")
     recoded = veil.run("recipe.yaml", save_recipe="saved.yaml", progress=False)
     assert recoded.passes
-    assert Recipe.read("saved.yaml").recoding == Recipe.read("recipe.yaml").recoding
+    assert Recipe.read("saved.yaml").plan().recoding == FastIterative(0.2)
 
 
 def test_masking_methods(folder: Path) -> None:
@@ -263,7 +264,7 @@ def test_each_names_the_way_out_in_its_own_words(folder: Path) -> None:
 def test_a_recipe_of_masks_a_search_and_local_recoding(folder: Path, recode: bool) -> None:
     steps = STEPS.replace("out/masked.csv", "out/mixed.csv") + "  - {kind: RandomSampling, fraction: 0.9}\n"
     steps += "".join(f"{line}\n" for line in RECIPE[RECIPE.index("steps:") :].splitlines()[1:])
-    (folder / "mixed.yaml").write_text(steps + ("  - {kind: SinglePass}\n" if recode else ""))
+    (folder / "mixed.yaml").write_text(steps + ("    recoding: {kind: SinglePass}\n" if recode else ""))
     release = veil.run("mixed.yaml", certificate="certificate.json", save_recipe="saved.yaml", progress=False)
     kinds = [type(each.step).__name__ for each in release.outcome.steps]
     assert kinds[:3] == ["RandomPseudonyms", "RandomSampling", "Plan"]

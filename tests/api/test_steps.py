@@ -64,7 +64,9 @@ STEPS = [RandomPseudonyms("name"), RandomSampling(size=50), Rounding("income", 5
 
 def test_masks_a_search_and_local_recoding_in_one_release(tmp_path: Path) -> None:
     table = patients()
-    made = veil.release(table, [*STEPS, plan(quality=veil.quality.Loss(factor=0)), FastIterative(0.05)])
+    made = veil.release(
+        table, [*STEPS, plan(quality=veil.quality.Loss(factor=0), recoding=FastIterative(0.05))]
+    )
     assert [type(each.step).__name__ for each in made.outcome.steps] == [
         "RandomPseudonyms",
         "RandomSampling",
@@ -185,7 +187,7 @@ def test_one_kind_of_step_is_that_verb() -> None:
     [
         ([plan(), Rounding("income", 500)], "to the front"),
         ([plan(), plan()], "one plan"),
-        ([FastIterative()], "one plan"),
+        ([FastIterative()], "a masking method or a Plan"),
         ([PRAM("illness", 0.1), plan()], "'illness'"),
         ([Rounding("income", 500), plan(models=[SafePub(1, 1e-4)], sensitive=[])], "SafePub"),
         (
@@ -218,10 +220,11 @@ def test_what_masks_make_has_one_form_before_a_search(tmp_path: Path) -> None:
 
 
 def test_the_recipe_in_the_report_has_all_steps_in_their_order(tmp_path: Path) -> None:
-    release = veil.release(patients(), [Rounding("income", 500), plan(), FastIterative(0.05)])
+    release = veil.release(patients(), [Rounding("income", 500), plan(recoding=FastIterative(0.05))])
     release.report(tmp_path / "report.json")
     facts = json.loads((tmp_path / "report.json").read_text())
-    assert [step["kind"] for step in facts["recipe"]["steps"]] == ["Rounding", "Generalize", "FastIterative"]
+    assert [step["kind"] for step in facts["recipe"]["steps"]] == ["Rounding", "Generalize"]
+    assert facts["recipe"]["steps"][1]["recoding"] == {"kind": "FastIterative", "share": 0.05}
     (rounding,) = facts["asked"]["steps"]
     assert "ending" not in rounding["facts"]  # which is of local recoding
     treatments = {each["column"]: each["treatment"] for each in facts["done"]["columns"]}

@@ -82,7 +82,12 @@ def test_no_release_of_people_is_better_than_one_of_rows() -> None:
     compared = 0
     for seed in range(60):
         case = draw(seed)
-        case.options |= {"models": KAnonymity(2), "suppression_limit": 0.0, "quality": "loss", "local": None}
+        case.options |= {
+            "models": KAnonymity(2),
+            "suppression_limit": 0.0,
+            "quality": "loss",
+            "recoding": "full-domain",
+        }
         people = anonymized(case)
         if people is None:
             continue

@@ -118,7 +118,7 @@ def test_suppressed_people_get_no_pseudonym(suppressed: str) -> None:
 
 def test_local_recoding_gives_one_pseudonym_across_parts() -> None:
     table = _visits(60)
-    made = _anonymize(table, order="input", local=FastIterative())
+    made = _anonymize(table, order="input", recoding=FastIterative())
     pairs = {
         pair
         for pair in zip(table["patient"].to_pylist(), made.table["patient"].to_pylist(), strict=True)

@@ -159,8 +159,6 @@ MASK = "{kind: RankSwapping, columns: age, p: 10}"
         (GENERALIZE, MASK),
         (MASK, GENERALIZE, MASK),
         (GENERALIZE, GENERALIZE),
-        ("{kind: SinglePass}", GENERALIZE),
-        (GENERALIZE, "{kind: SinglePass}", "{kind: FastIterative}"),
         (GENERALIZE, "{kind: ByPolicies, policies: p/, purpose: research, recipient: lab}"),
     ],
 )

@@ -734,7 +734,7 @@ def test_local_from_the_start_is_the_worked_value_9_with_five_iterations() -> No
         quasi_identifiers=E1_HIERARCHIES,
         insensitive=["S"],
         models=m.KAnonymity(2),
-        local=FromTheStart(5),
+        recoding=FromTheStart(5),
     )
     assert [each.recoded for each in recoded.passes] == [6, 2]
     assert recoded.suppressed == 0
@@ -759,10 +759,10 @@ def test_local_from_the_start_keeps_another_quality_as_it_is() -> None:
         "insensitive": ["S"],
         "models": m.KAnonymity(2),
     }
-    recoded = anonymize(E1_TABLE, local=FromTheStart(5, factor=None), quality=Loss(factor=0.3), **options)
+    recoded = anonymize(E1_TABLE, recoding=FromTheStart(5, factor=None), quality=Loss(factor=0.3), **options)
     assert recoded.plan.quality == Loss(factor=0.3)
-    assert anonymize(E1_TABLE, quality="discernibility", local=FromTheStart(5), **options).suppressed == 0
+    assert anonymize(E1_TABLE, quality="discernibility", recoding=FromTheStart(5), **options).suppressed == 0
     with refused(PlanError, "`suppression_limit`", "left out"):
-        anonymize(E1_TABLE, suppression_limit=0.1, local=FromTheStart(), **options)
+        anonymize(E1_TABLE, suppression_limit=0.1, recoding=FromTheStart(), **options)
     with refused(ParameterError, "`iterations`", "FromTheStart", "not 0"):
-        anonymize(E1_TABLE, local=FromTheStart(0), **options)
+        anonymize(E1_TABLE, recoding=FromTheStart(0), **options)

@@ -15,7 +15,7 @@ from support.oracle.people import Longitudinal, breaches
 from veil import hierarchies as h
 from veil.api.release import Release
 from veil.lattice import Optimal
-from veil.recoding import FastIterative, Iterative
+from veil.recoding import FastIterative, FullDomain, Iterative
 
 KNOWN = {"age": h.intervals(10, 20, 40), "sex": h.suppression(), "zip": h.redaction()}
 VALUES = ["flu", "cold", "gout", "HIV"]
@@ -28,11 +28,6 @@ class Case:
     table: pa.Table
     options: dict[str, Any]
     models: list[Any]
-
-    @property
-    def plan(self) -> dict[str, Any]:
-        """What is asked but for local recoding, which is no part of a plan."""
-        return {name: each for name, each in self.options.items() if name != "local"}
 
     @property
     def all_rows(self) -> bool:
@@ -115,7 +110,9 @@ def draw(seed: int) -> Case:
                 ["loss", "loss", "average_class_size", "discernibility", "precision", "entropy"]
             ),
             "strategy": Optimal(),
-            "local": chance.choice([None, None, None, FastIterative(0.2), Iterative(0.3)]),
+            "recoding": chance.choice(
+                [FullDomain(), FullDomain(), FullDomain(), FastIterative(0.2), Iterative(0.3)]
+            ),
         },
         list(found.values()),
     )

@@ -15,12 +15,12 @@ COMMON = tuple(Recipe.model_fields)
 def generalize(text: str, *further: str) -> str:
     """Return the text of a recipe: lines of common fields stay, all others go into a step Generalize.
 
-    >>> print(generalize("input: a.csv\\nmodels: [{kind: KAnonymity, k: 2}]\\n", "{kind: SinglePass}"), end="")
+    >>> print(generalize("input: a.csv\\nmodels: [{kind: KAnonymity, k: 2}]\\n", "{kind: Rounding, columns: age, base: 5}"), end="")
     input: a.csv
     steps:
       - kind: Generalize
         models: [{kind: KAnonymity, k: 2}]
-      - {kind: SinglePass}
+      - {kind: Rounding, columns: age, base: 5}
     """
     common, step, part = [], [], []
     for line in text.splitlines():
@@ -32,11 +32,10 @@ def generalize(text: str, *further: str) -> str:
 
 
 def generalize_data(**fields: Any) -> dict[str, Any]:
-    """Return a recipe as data: common fields stay, all others go into a step Generalize, which `local` follows."""
+    """Return a recipe as data: common fields stay, all others go into a step Generalize."""
     common = {name: value for name, value in fields.items() if name in COMMON}
-    step = {name: value for name, value in fields.items() if name not in (*COMMON, "local")}
-    further = [fields["local"]] if "local" in fields else []
-    return {**common, "steps": [{"kind": "Generalize", **step}, *further]}
+    step = {name: value for name, value in fields.items() if name not in COMMON}
+    return {**common, "steps": [{"kind": "Generalize", **step}]}
 
 
 _STEP = {"kind": "RankSwapping", "columns": ["age"], "p": 10}

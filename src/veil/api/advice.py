@@ -362,8 +362,8 @@ class _Advisor:
             return  # a model cannot be recoded locally
         if first is not self.release and not self._time_is_left():
             return  # the time was not enough: more records are suppressed than need be
-        how = "release.local_recoding()" if first is self.release else f"local={mode}"
-        yield self._make_alternative("local recoding", how, recoded, {"steps": ["…", {"kind": mode.kind}]})
+        how = "release.local_recoding()" if first is self.release else f"recoding={mode}"
+        yield self._make_alternative("local recoding", how, recoded, _in_a_recipe({"recoding": mode}))
 
 
 def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:

@@ -19,14 +19,13 @@ from veil.dp.safepub import SafePub
 from veil.errors import InputError, ParameterError, PlanError, Say
 from veil.lattice import Strategy
 from veil.models import PrivacyModel
-from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
 from veil.plan.linked_tables import Stacked, for_several
 from veil.plan.plan import ASK, Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
+from veil.plan.recoding import FullDomain, Recoding
 from veil.quality import QualityModel
-from veil.recoding import Mode
-from veil.recoding.passes import recode
+from veil.recoding.recode import carry_out_recoding
 from veil.tables import Format, Source
 from veil.verification.outcome import verified
 
@@ -47,6 +46,7 @@ def anonymize(
     pseudonym_key: str | None = None,
     knows: Literal["one row", "all rows"] = "one row",
     others: Literal["keep", "drop"] | None = None,
+    recoding: str | Recoding = "full-domain",
     quality: str | QualityModel = "loss",
     suppression_limit: float = 0.0,
     minimum_levels: Mapping[str, int] | None = None,
@@ -58,7 +58,6 @@ def anonymize(
     choose_by: Literal["all columns", "quasi-identifiers"] = "all columns",
     marker: str | None = "*",
     order: Literal["random", "input"] = "random",
-    local: Mode | None = None,
     parts: int | bool | None = None,
     format: Format | Mapping[str, Format] | None = None,
     engine: Engine = "auto",
@@ -110,6 +109,11 @@ def anonymize(
         Whether an attacker may know the quasi-identifiers of "one row" or of "all rows" of a person.
     others
         What to do with columns that have no role: "keep" or "drop". By default they are refused.
+    recoding
+        How labels are chosen. "full-domain": one level for a column. "subtree": one label for each value, wherever it
+        occurs. "cells": each record by itself, which loses far less, but the cells of a column then differ in level.
+        The last two minimize loss as the arithmetic mean over cells. Or a mode of `veil.recoding` that recodes
+        cells in passes: `FastIterative()` and others transform suppressed records again, on their own.
     quality
         What to minimize, by name ("loss", "average_class_size", …) or as a quality model.
     suppression_limit
@@ -121,7 +125,7 @@ def anonymize(
         optimal if there is enough time for that, and otherwise returns the best transformation found.
     time_limit, check_limit
         Seconds, and number of checked transformations, after which the search returns the best so far.
-        Without either, optimal search runs to the end and every other strategy for at most 30 seconds.
+        Without either, optimal search runs to the end; every other strategy, subtree and cells for at most 30 seconds.
     suppressed_rows
         What to do with suppressed rows. "blank": every cell is blanked. "keep cells": only the
         quasi-identifiers are blanked, if these rows satisfy every model as a class of their own; otherwise
@@ -136,9 +140,6 @@ def anonymize(
         Rows are released in "random" order, different each time; `release.origins` has their input rows. With
         "input" they keep the order of the input, which reveals what neighbouring rows have in common, and
         links them to any list in the same order.
-    local
-        Transform suppressed records again, separately (see `veil.recoding`): `FastIterative()` and
-        others start from the best transformation, `FromTheStart()` from one that serves a few records well.
     parts
         Anonymize a table in an engine in parts with transformations of their own, so that not all distinct
         combinations of cells have to fit into memory: how many a part may have, or True for as many as fit.
@@ -179,19 +180,12 @@ def anonymize(
     if several:
         _check_several(options)
     plan = _plan_of(plan, _for_several(options) if several and plan is None else options)
-    if local is not None and not isinstance(local, Mode):
-        raise ParameterError(
-            f"`local` should be a mode of local recoding, for example veil.recoding.FastIterative(), not {local!r}"
-        )
     with following(progress) as tracker:
         tracker.phase("reading the tables" if several else "reading the table")
         if parts is not None and parts is not False:
-            outcome = _anonymize_in_parts(
-                source, plan, local, parts, _one_format(format), engine, threads, tracker
-            )
+            outcome = _anonymize_in_parts(source, plan, parts, _one_format(format), engine, threads, tracker)
         else:
-            if local is not None:
-                plan = local.first(plan)
+            plan = plan.recoding.first(plan)
             if isinstance(source, Mapping):
                 table: Source = open_tables(source, plan, _format_of_each(format))
             else:
@@ -199,15 +193,13 @@ def anonymize(
             if isinstance(table, Stacked):
                 plan = table.plan
             if any(isinstance(model, SafePub) for model in plan.models):
-                outcome = _privately(table, plan, local, accountant, for_testing_seed, cancel, tracker)
+                outcome = _privately(table, plan, accountant, for_testing_seed, cancel, tracker)
             elif accountant is not None or for_testing_seed is not None:
                 raise PlanError(
                     "`accountant` and `for_testing_seed` are only for SafePub, and the plan has no such model"
                 )
             else:
                 outcome = _by_search(table, plan, threads, cancel, tracker)
-            if local is not None:
-                outcome = recode(outcome, local, threads=threads, progress=tracker, cancel=cancel)
             outcome = with_items(outcome)
         tracker.phase("verifying")
         return Release(verified(outcome))
@@ -280,7 +272,6 @@ def anonymize_source(
     source: Source,
     plan: Plan,
     *,
-    local: Mode | None = None,
     threads: int | None = None,
     cancel: Callable[[], bool] | None = None,
     progress: Progress | None = None,
@@ -288,37 +279,29 @@ def anonymize_source(
     """Carry out a plan on one or several tables that are open already."""
     if isinstance(source, Stacked):
         source = source.asked_for(plan)
-    plan, progress = plan if local is None else local.first(plan), progress or Progress()
+    plan, progress = plan.recoding.first(plan), progress or Progress()
     outcome = _by_search(source, plan, threads, cancel, progress)
-    if local is not None:
-        outcome = recode(outcome, local, threads=threads, progress=progress, cancel=cancel)
     return Release(verified(with_items(outcome)))
 
 
 def _by_search(
     source: Source, plan: Plan, threads: int | None, cancel: Callable[[], bool] | None, progress: Progress
 ) -> Outcome:
-    """Return the outcome of the best node of the lattice, for all records."""
+    """Return the outcome of a search for labels, as the plan chooses them."""
     progress.phase("encoding and collapsing")
     prepared = prepare(source.table, plan, source.weights, source.columns)
-    progress.phase("searching")
-    choice = search_best(prepared, threads=threads, progress=progress, cancel=cancel)
-    progress.phase("applying")
-    return generalize(source, prepared, choice)
+    return carry_out_recoding(source, prepared, threads=threads, progress=progress, cancel=cancel)
 
 
 def _privately(
     source: Source,
     plan: Plan,
-    local: Mode | None,
     accountant: Accountant | None,
     seed: int | None,
     cancel: Callable[[], bool] | None,
     progress: Progress,
 ) -> Outcome:
     """Return a random sample, generalized and suppressed so that it is differentially private."""
-    if local is not None:
-        raise PlanError("SafePub cannot bring suppressed records back: leave `local` out")
     if plan.items:
         raise PlanError(
             "how items are generalized depends on all of them, which differential privacy does not allow: "
@@ -334,7 +317,6 @@ def _privately(
 def _anonymize_in_parts(
     source: Any,
     plan: Plan,
-    local: Mode | None,
     parts: int | bool,
     format: Format | None,
     engine: Engine,
@@ -342,14 +324,18 @@ def _anonymize_in_parts(
     progress: Progress,
 ) -> Outcome:
     """Anonymize a table in an engine part by part; `parts` is how many combinations one may have at most."""
-    if local is not None:
-        raise PlanError("each of the `parts` already has its own transformation: leave `local` out")
+    if not isinstance(plan.recoding, FullDomain):
+        raise PlanError(
+            "each of the `parts` has one transformation of its own: leave ",
+            Say("recoding"),
+            " out, or `parts`, so that all distinct combinations of cells are in memory",
+        )
     if plan.items:
         raise PlanError("items are generalized in memory: leave `parts` out, or ", Say("items"))
     relation = find_relation(source, format, "duckdb" if engine == "auto" else engine)
     if relation is None:
         raise InputError(
-            f"a {type(source).__name__} is already in memory: leave `parts` out, and use `local` instead"
+            f"a {type(source).__name__} is already in memory: leave `parts` out, and use `recoding` instead"
         )
     from veil.engines.parts.recode import anonymize_in_parts  # needs Ibis
 

@@ -17,7 +17,7 @@ from veil.dp.publish import safepub_of
 from veil.errors import InputError
 from veil.outcome.outcome import Outcome
 from veil.plan.linked_tables import Stacked
-from veil.recoding import Mode
+from veil.plan.recoding import FromTheStart, FullDomain
 from veil.risk.attack_rates import TriedAttacks
 from veil.risk.attacks import try_attacks
 
@@ -92,10 +92,11 @@ def _anonymize_half(
     fixed: dict[str, Any] = {"person": person}
     if plan.quasi_identifiers and outcome.prepared is not None:
         fixed["quasi_identifiers"] = {**plan.quasi_identifiers, **outcome.hierarchies}
-    local = outcome.recoding if isinstance(outcome.recoding, Mode) else None
-    if safepub_of(plan) is None:
+    if safepub_of(plan) is None and not isinstance(
+        plan.recoding, FromTheStart
+    ):  # which has a limit of its own
         fixed["suppression_limit"] = 1.0
-        if len(outcome.parts) == 1 and local is None:
+        if len(outcome.parts) == 1 and isinstance(plan.recoding, FullDomain):
             fixed |= {"minimum_levels": outcome.levels, "maximum_levels": outcome.levels}
     again = dataclasses.replace(plan, **fixed)
-    return anonymize(members, again, local=local, progress=tracker, cancel=cancel).outcome
+    return anonymize(members, again, progress=tracker, cancel=cancel).outcome

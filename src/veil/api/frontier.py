@@ -291,7 +291,7 @@ class _Measure:
         utilities = dict(quality_measures(comparison).overall)
         utilities["released"] = 1.0 - float(comparison.suppressed.mean())
         utilities |= {name: float(each(comparison)) for name, each in self.utilities.items()}
-        levels = dict(release.transformation)
+        levels = None if release.search is None else dict(release.transformation)
         return Point(parameters, None, risks, utilities, levels, time.perf_counter() - start)
 
 

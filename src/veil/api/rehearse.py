@@ -67,7 +67,7 @@ def rehearse(run: Run, *, threads: int | None = None, progress: ProgressLike = N
 
 def _rehearse_masks(run: Run, tracker: Progress, targets: dict[str, str]) -> Rehearsal:
     """Check masking methods, which come first, against the table; a search sees what they make of it."""
-    methods, plan, _ = in_order(run.recipe.located_steps())
+    methods, plan = in_order(run.recipe.located_steps())
     if plan is None:
         check_masks(methods, run.recipe.order)
     else:

@@ -1,4 +1,4 @@
-"""The verb release: masks, a search and local recoding in one release."""
+"""The verb release: masks and a search in one release."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from veil.errors import PlanError, Say
 from veil.outcome.masked import Masked
 from veil.outcome.method import Method
 from veil.plan.plan import ASK, Plan
-from veil.recoding import Mode
 from veil.tables import Format
 from veil.tables.rows import Rows
 
-Step = Method | Plan | Mode
+Step = Method | Plan
 
 
 @own_keywords
@@ -50,8 +49,7 @@ def release(
     source
         As for `veil.anonymize`. Masks before a search need the rows in memory.
     steps
-        Masking methods, a `Plan`, or masking methods, a `Plan` and a mode of local recoding, in this order. The
-        promises of a plan hold for the release, those of a masking method for what it makes of its input. Risks
+        Masking methods, a `Plan`, or masking methods and then a `Plan`. The promises of a plan hold for the release, those of a masking method for what it makes of its input. Risks
         before and utility are compared with what the methods made; `steps` of the release says what they changed.
     person, order
         As for `veil.anonymize`. Those of a plan count, if they are not given here.
@@ -69,7 +67,7 @@ def release(
     >>> [type(each.step).__name__ for each in made.outcome.steps], sorted(made.table["income"].to_pylist())
     (['Rounding', 'Plan'], [1500, 2000, 2000, 2500])
     """
-    methods, plan, mode = in_order([steps] if isinstance(steps, Step) else list(steps))
+    methods, plan = in_order([steps] if isinstance(steps, Step) else list(steps))
     options: dict[str, Any] = {"format": format, "engine": engine, "progress": progress}
     drawing: dict[str, Any] = {"accountant": accountant, "for_testing_seed": for_testing_seed}
     if plan is None:
@@ -80,7 +78,7 @@ def release(
         order=plan.order if order == "random" else order,
     )
     if not methods:
-        return anonymize(source, plan, local=mode, threads=threads, cancel=cancel, **options, **drawing)
+        return anonymize(source, plan, threads=threads, cancel=cancel, **options, **drawing)
     if accountant is not None or isinstance(source, Mapping) or isinstance(format, Mapping):
         raise PlanError("masks before a search are for one table, and have no account: leave the masks out")
     check_together(methods, plan)
@@ -96,9 +94,7 @@ def release(
             raise PlanError(
                 f"table {name!r} goes with the release, and a search cannot judge both: leave masks out"
             )
-        return anonymize_source(
-            Masked.of(masks), plan, local=mode, threads=threads, cancel=cancel, progress=tracker
-        )
+        return anonymize_source(Masked.of(masks), plan, threads=threads, cancel=cancel, progress=tracker)
 
 
 def rows_before_search(table: pa.Table, methods: Sequence[Method], plan: Plan) -> Rows:
@@ -107,24 +103,20 @@ def rows_before_search(table: pa.Table, methods: Sequence[Method], plan: Plan) -
     return rows_to_mask(table, plan.person_column, methods, plan.order)
 
 
-def in_order(steps: Sequence[Step]) -> tuple[list[Method], Plan | None, Mode | None]:
-    """Return masks, plan and mode of local recoding; refuse another order, and more than one of the last two."""
+def in_order(steps: Sequence[Step]) -> tuple[list[Method], Plan | None]:
+    """Return masks and plan; refuse another order, and more than one plan."""
     for each in steps:
         if not isinstance(each, Step):
-            raise PlanError(
-                f"a step should be a masking method, a Plan or a mode of local recoding, not {each!r}"
-            )
-    ranks = [0 if isinstance(each, Method) else 1 if isinstance(each, Plan) else 2 for each in steps]
-    if ranks != sorted(ranks) or ranks.count(1) > 1 or ranks.count(2) > ranks.count(1):
+            raise PlanError(f"a step should be a masking method or a Plan, not {each!r}")
+    plans = [at for at, each in enumerate(steps) if isinstance(each, Plan)]
+    if plans not in ([], [len(steps) - 1]):
         raise PlanError(
-            "steps should be masking methods, then one plan, then one mode of local recoding: a search does not "
-            "know what a later step would do to its promises. Move the masking methods to the front"
+            "steps should be masking methods, then one plan: a search does not know what a later step would do to "
+            "its promises. Move the masking methods to the front"
         )
-    plan = next((each for each in steps if isinstance(each, Plan)), None)
     return (
         [each for each in steps if isinstance(each, Method)],
-        plan,
-        next((each for each in steps if isinstance(each, Mode)), None),
+        next((each for each in steps if isinstance(each, Plan)), None),
     )
 
 

@@ -42,7 +42,7 @@ def _resolve(piped: Streams, options: Anonymize, reading: Format | None) -> Run:
         "format": reading,
         "output": target,
     }
-    fields = {**options.further, "local_recoding": options.local_recoding}
+    fields = options.further
     if isinstance(source, Path) and files.is_recipe(source):
         _refuse_plan(source, {**fields, "save_recipe": options.save_recipe})
         return resolve(files.read_recipe(source, "anonymize"), input=table, **places)
@@ -54,12 +54,11 @@ def _resolve(piped: Streams, options: Anonymize, reading: Format | None) -> Run:
 
 
 def recipe_of(fields: Mapping[str, Any]) -> Recipe:
-    """Return the recipe of options: a step Generalize, local recoding if there is some, and common fields."""
+    """Return the recipe of options: a step Generalize, and common fields."""
     common = {name: fields[name] for name in COMMON if name in fields}
-    step = {name: each for name, each in fields.items() if name not in (*COMMON, "local_recoding")}
-    steps = [{"kind": "Generalize", **step}, fields.get("local_recoding")]
+    step = {name: each for name, each in fields.items() if name not in COMMON}
     try:
-        return Recipe(steps=[each for each in steps if each is not None], **common)
+        return Recipe(steps=[{"kind": "Generalize", **step}], **common)
     except ParameterError as error:
         raise ParameterError(str(error).replace("`steps[0].", "`")) from None  # options are in no step
 

@@ -30,10 +30,11 @@ from veil.lattice import STRATEGIES
 from veil.models.base import PrivacyModel
 from veil.models.subset import Random, RowNumbers
 from veil.plan.plan import ASK
+from veil.plan.recoding import RECODINGS
 from veil.population import Population
 from veil.quality import QUALITIES
 from veil.recipe.document import scalar
-from veil.recipe.parts import MODELS, RECODINGS, is_path
+from veil.recipe.parts import MODELS, is_path
 from veil.recipe.places import FORMATS
 
 _ARGUMENTS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
@@ -86,13 +87,13 @@ def strategy(text: str) -> Any:
     return read(text, STRATEGIES, "--strategy")
 
 
-def local_recoding(text: str) -> Any:
-    """Read a mode of local recoding.
+def recoding(text: str) -> Any:
+    """Read a way of recoding.
 
-    >>> local_recoding("fast-iterative:0.05")
-    FastIterative(share=0.05, factor=None)
+    >>> recoding("cells"), recoding("fast-iterative:0.05")
+    (Cells(), FastIterative(share=0.05, factor=None))
     """
-    return read(text, RECODINGS, "--local-recoding")
+    return read(text, RECODINGS, "--recoding")
 
 
 def format(text: str | None) -> Any:

@@ -444,8 +444,6 @@ def frontier(options: FrontierCommand) -> None:
     path = read_into_memory(table, table_format, "Try parameters on a sample that is written to one file")
     destination.check(source, path)
     plan = recipe.plan_of_input()
-    if recipe.recoding is not None:
-        failures.print_note("note: figures are those before local recoding, which the frontier leaves out")
     if safepub_of(plan) is not None:
         failures.print_note(
             "note: these figures are exact and spend no budget: try parameters on data that may be looked at"

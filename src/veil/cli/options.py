@@ -28,7 +28,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "person": grammar.person,
     "quality": grammar.quality,
     "strategy": grammar.strategy,
-    "local_recoding": grammar.local_recoding,
+    "recoding": grammar.recoding,
     "minimum_levels": lambda texts: grammar.levels(texts, flag_of("minimum_levels")),
     "maximum_levels": lambda texts: grammar.levels(texts, flag_of("maximum_levels")),
 }

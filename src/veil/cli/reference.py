@@ -24,6 +24,7 @@ _FAMILIES = {
     Kind.models: ("veil.recipe.parts", "MODELS", "--model "),
     Kind.quality_models: ("veil.quality", "QUALITIES", "--quality "),
     Kind.strategies: ("veil.lattice", "STRATEGIES", "--strategy "),
+    Kind.recodings: ("veil.plan.recoding", "RECODINGS", "--recoding "),
     Kind.hierarchies: ("veil.hierarchies", "BUILDERS", "--qi COLUMN="),
     Kind.masks: ("veil.masking", "METHODS", "--step "),
 }

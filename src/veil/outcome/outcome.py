@@ -28,15 +28,16 @@ from veil.outcome.result import (
     Kind,
     Origins,
     Pass,
+    Passes,
     Privacy,
     RecodedPart,
-    Recoding,
     StepResult,
     SuppressedRows,
 )
 from veil.outcome.roles import Roles, roles_of_plan
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
+from veil.plan.recoding import FullDomain, Recoding
 from veil.published.finding import Verification
 from veil.published.table import Published, Suppressed
 from veil.tables.arrow import in_new_memory
@@ -144,16 +145,16 @@ class Outcome:
         return self.last.facts if len(self.results) == 1 else {}
 
     @property
-    def recoding(self) -> object:
-        """The local recoding of suppressed records; None if there was none."""
-        recoding = self.trace(Recoding)
-        return None if recoding is None else recoding.mode
+    def recoding(self) -> Recoding | None:
+        """How records got levels of their own; None if all have the same, or if parts of the table have theirs."""
+        plan = self.plan
+        return None if plan is None or isinstance(plan.recoding, FullDomain) else plan.recoding
 
     @property
     def passes(self) -> tuple[Pass, ...]:
         """The passes of local recoding, or the parts."""
-        recoding = self.trace(Recoding)
-        return () if recoding is None else recoding.passes
+        trace = self.trace(Passes)
+        return () if trace is None else trace.passes
 
     @property
     def apart(self) -> dict[str, pa.Table]:

@@ -98,10 +98,9 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Recoding:
-    """How records got transformations of their own: by a mode of local recoding, or part by part (None)."""
+class Passes:
+    """How records got transformations of their own, one after the other: in passes, or part by part."""
 
-    mode: object
     passes: tuple[Pass, ...]
 
 

@@ -18,6 +18,7 @@ from veil.models import KAnonymity, PrivacyModel
 from veil.models.item_sets import KMAnonymity
 from veil.plan.owners import check_models_of_people
 from veil.plan.parameters import hierarchy_builder
+from veil.plan.recoding import FullDomain, Recoding, by_name, check_recoding
 from veil.quality import Loss, QualityModel
 from veil.tables.rows import Knows
 from veil.tables.spelling import PERSON
@@ -87,6 +88,12 @@ def _strategy(value: Any) -> Any:
     return _of_kind(
         Strategy, strategy, "`strategy` should be a search strategy or its name, for example Auto() or 'auto'"
     )
+
+
+def _recoding(value: Any) -> Any:
+    recoding = by_name(value) if isinstance(value, str) else value
+    rule = "`recoding` should be a way of recoding or its name, for example Cells() or 'cells'"
+    return _of_kind(Recoding, recoding, rule)
 
 
 def _of_kind(kind: type[Any], value: Any, rule: str) -> Any:
@@ -222,6 +229,20 @@ class Plan:
         Literal["keep", "drop"] | None,
         Field(description="what to do with columns that have no role; without it they are refused"),
     ] = None
+    recoding: Annotated[
+        InstanceOf[Recoding],
+        BeforeValidator(_recoding),
+        Field(
+            description="how labels are chosen, by name or with settings: full-domain (one level for a column), subtree "
+            "(one label for each value) or cells (each record by itself)"
+        ),
+        Option(
+            metavar="RECODING",
+            about="how labels are chosen: full-domain (one level for a column), subtree (one label for each value), cells "
+            "(each record by itself), or a mode such as fast-iterative:0.01 for records that would stay suppressed",
+            hint="See [cyan]veil list recodings[/cyan].",
+        ),
+    ] = Field(default_factory=FullDomain)
     quality: Annotated[
         InstanceOf[QualityModel],
         BeforeValidator(_quality),
@@ -258,7 +279,7 @@ class Plan:
         Field(
             gt=0,
             allow_inf_nan=True,  # the way to let any strategy search to its end
-            description="seconds after which the search returns the best transformation so far; without it and without `check_limit`, optimal search runs to the end and every other strategy for at most 30 seconds",
+            description="seconds after which the search returns the best transformation so far; without it and without `check_limit`, optimal search runs to the end; every other strategy, subtree and cells for at most 30 seconds",
         ),
         Option(metavar="SECONDS"),
     ] = None
@@ -321,6 +342,7 @@ class Plan:
             if least > most:
                 raise PlanError(f"minimum level {least} of {name!r} is above its maximum level {most}")
 
+        check_recoding(self)
         if self.choose_by == "quasi-identifiers":
             self._check_blind()
         for model in self.models:
@@ -520,6 +542,8 @@ class Plan:
     def seconds(self) -> float:
         """Seconds until a search ends. A limit of checks replaces them: all machines then find the same."""
         if self.time_limit is None:
+            if self.recoding.time_limit is not None:
+                return self.recoding.time_limit
             return self.strategy.time_limit if self.check_limit is None else math.inf
         return self.time_limit
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from veil.plan.recoding import Recoding
 from veil.recipe.generalize import COMMON
 from veil.recipe.recipe import Recipe
 
@@ -12,7 +13,6 @@ _PACKAGES = (
     "veil.dp",
     "veil.hierarchies",
     "veil.lattice",
-    "veil.recoding",
     "veil.masking",
     "veil.models",
     "veil.quality",
@@ -49,7 +49,6 @@ def python_code(recipe: Recipe, table: str, *, without: Sequence[str] = ()) -> s
     else:
         step = recipe.spell()["steps"][recipe.steps.index(recipe.generalize)]
         arguments = {name: getattr(recipe.generalize, name) for name in step if name != "kind"}
-        common |= {} if recipe.recoding is None else {"local": recipe.recoding}
     arguments |= common
     imports = _imports(arguments)
     opening, source = [], repr(table)
@@ -118,5 +117,7 @@ def _imports(value: Any) -> set[tuple[str, tuple[str, ...]]]:
 
 
 def _package(kind: type[Any]) -> str:
+    if issubclass(kind, Recoding):
+        return "veil.recoding"
     package = ".".join(kind.__module__.split(".")[:2])
     return package if package in _PACKAGES else kind.__module__

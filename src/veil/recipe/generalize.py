@@ -16,6 +16,7 @@ from veil.recipe.parts import (
     ModelSpec,
     Names,
     QualitySpec,
+    RecodingSpec,
     StrategySpec,
     builder_of,
     one_or_more,
@@ -42,6 +43,7 @@ _AS_TEXT: dict[str, Any] = {
         BeforeValidator(_treatments, json_schema_input_type=str | list[str] | dict[str, Treatment]),
     ],
     "quality": QualitySpec,
+    "recoding": RecodingSpec,
     "strategy": StrategySpec,
 }
 """Fields of a plan whose values are spelled differently in a file. The others are as in Python."""
@@ -117,7 +119,7 @@ def spell_generalize(step: GeneralizeSpec) -> dict[str, Any]:
             value = {column: each and _spell_hierarchy(each) for column, each in value.items()}
         elif name == "models":
             value = [spell_value(each) for each in value]
-        elif name in ("quality", "strategy"):
+        elif name in ("quality", "strategy", "recoding"):
             value = spell_value(value)
         elif name == "identifying" and set(value.values()) == {"remove"}:
             value = list(value)

@@ -18,8 +18,9 @@ from veil.errors import PlanError, VeilError, did_you_mean
 from veil.hierarchies import BUILDERS, AnyBuilder, Hierarchy, Table
 from veil.lattice import STRATEGIES, AnyStrategy
 from veil.models import PrivacyModel
+from veil.plan import recoding as recodings
+from veil.plan.recoding import RECODINGS, AnyRecoding
 from veil.quality import QUALITIES, Quality
-from veil.recoding.modes import LocalRecoding
 
 
 def one_or_more(value: Any) -> Any:
@@ -43,7 +44,7 @@ Number = Annotated[int | float | str, AfterValidator(_finite)]
 def members(union: Any) -> dict[str, type[Any]]:
     """Return the classes of a union of declared classes by their `kind`.
 
-    >>> members(LocalRecoding)["Iterative"].__name__
+    >>> members(AnyRecoding)["Iterative"].__name__
     'Iterative'
     """
     if get_origin(union) is Annotated:
@@ -56,8 +57,6 @@ def members(union: Any) -> dict[str, type[Any]]:
 
 MODELS = models.MODELS.plus(SafePub)
 """The models of a plan: those that a search checks, and SafePub, which has its own search."""
-
-RECODINGS = members(LocalRecoding)
 
 
 def with_kind(value: Any, kinds: Mapping[str, Any], expected: str) -> Any:
@@ -114,6 +113,15 @@ def _strategy(value: Any) -> Any:
     return with_kind(value, STRATEGIES, "a search strategy, such as `auto`,")
 
 
+def _recoding(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = recodings.by_name(value)
+        except VeilError as error:
+            raise ValueError(str(error)) from None
+    return with_kind(value, RECODINGS, "a way of recoding, such as `cells`,")
+
+
 def _is_complete(cls: type[Any]) -> bool:
     """Return whether a kind needs no parameters, so that its name is enough."""
     try:
@@ -142,6 +150,8 @@ ModelSpec = Annotated[PrivacyModel, MODELS, BeforeValidator(_model)]
 QualitySpec = Annotated[Quality, BeforeValidator(_quality, json_schema_input_type=str | Quality)]
 
 StrategySpec = Annotated[AnyStrategy, BeforeValidator(_strategy, json_schema_input_type=str | AnyStrategy)]
+
+RecodingSpec = Annotated[AnyRecoding, BeforeValidator(_recoding, json_schema_input_type=str | AnyRecoding)]
 
 
 def builder_of(hierarchy: Any, column: str) -> Any:

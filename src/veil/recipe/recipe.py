@@ -25,6 +25,7 @@ from veil.lattice import STRATEGIES
 from veil.outcome.method import Method
 from veil.plan.linked_tables import for_several
 from veil.plan.plan import ASK, Plan
+from veil.plan.recoding import RECODINGS
 from veil.quality import QUALITIES
 from veil.recipe.about import NOTHING, AboutSpec, spell_about
 from veil.recipe.document import Document, read_document, spell_field, write_document
@@ -47,7 +48,6 @@ from veil.recipe.places import (
     without_password,
 )
 from veil.recipe.steps import STEPS, Annex, QuestionsSpec, StepSpec, spell_step
-from veil.recoding.modes import LocalRecoding, Mode
 from veil.tables import Format
 from veil.tables.rows import Knows
 from veil.tables.spelling import PERSON, spell_person
@@ -243,23 +243,17 @@ class Recipe(BaseModel):
 
     @property
     def generalize(self) -> GeneralizeSpec:
-        """The step Generalize, after masking methods and before one mode of local recoding; refuse another order."""
+        """The step Generalize, after masking methods; refuse another order."""
         masks = list(takewhile(lambda step: isinstance(step, Method), self.steps))
         step, *others = self.steps[len(masks) :] or [None]
         if not any(isinstance(each, GeneralizeSpec) for each in self.steps):
             raise PlanError(f"{self.name} has no step Generalize, which this needs: it has {self.kinds}")
-        if not isinstance(step, GeneralizeSpec) or len(others) > 1 or (others and self.recoding is None):
+        if not isinstance(step, GeneralizeSpec) or others:
             raise PlanError(
                 f"{self.name}: these steps cannot be combined: {self.kinds}. A recipe has masking methods, then one "
-                "Generalize, then one mode of local recoding, each of them if you like; or one other step. Write a "
-                "recipe for each part, and give the output of the one as `input` to the next"
+                "Generalize, each of them if you like; or one other step. Write a recipe for each part, and give the output of the one as `input` to the next"
             )
         return step
-
-    @property
-    def recoding(self) -> LocalRecoding | None:
-        """The mode of local recoding, if there is one."""
-        return next((step for step in self.steps if isinstance(step, Mode)), None)  # type: ignore[return-value]
 
     @property
     def command(self) -> str:
@@ -456,6 +450,6 @@ def _names(cls: type[Any]) -> list[str]:
 
 def _fields_by_kind(data: Any) -> dict[str, list[str]]:
     """Return the fields of all declared values that a recipe may contain, for hints about misspelled ones."""
-    kinds = (BUILDERS, MODELS, QUALITIES, STRATEGIES, SOURCES, {"Settings": Settings}, STEPS)
+    kinds = (BUILDERS, MODELS, QUALITIES, STRATEGIES, RECODINGS, SOURCES, {"Settings": Settings}, STEPS)
     fields = {kind: _names(each) for classes in kinds for kind, each in classes.items()}
     return {"": list(Recipe.model_fields), **fields}

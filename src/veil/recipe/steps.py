@@ -1,7 +1,6 @@
 """The steps of a recipe: every kind of step, from the room that declares it.
 
-A step is a declared value with a `kind`. Masking methods and modes of local recoding are steps where they
-are declared. An annex (policies, private tables, questions) stands above the verbs that it calls: it declares
+A step is a declared value with a `kind`. Masking methods are steps where they are declared. An annex (policies, private tables, questions) stands above the verbs that it calls: it declares
 its step with `@declared(kind_of=Annex)` in a module that `veil/__init__.py` lists, or that another package names
 as an entry point of the group `veil.steps`. Without that module, its step is unknown.
 """
@@ -22,7 +21,7 @@ from veil.base.registry import REGISTRY, load_entry_points
 from veil.base.spell import spell_value
 from veil.plan.plan import Plan
 from veil.recipe.generalize import GeneralizeSpec, spell_generalize, step_of
-from veil.recipe.parts import RECODINGS, with_kind
+from veil.recipe.parts import with_kind
 
 if TYPE_CHECKING:
     from veil.recipe.recipe import Recipe
@@ -83,7 +82,6 @@ class _Steps(Mapping[str, type[Any]]):
 
     rooms: tuple[Callable[[], Mapping[str, type[Any]]], ...] = (
         lambda: {"Generalize": GeneralizeSpec},
-        lambda: RECODINGS,
         _masks,
         _annex_steps,
     )

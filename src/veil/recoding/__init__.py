@@ -1,6 +1,6 @@
-"""Local recoding: suppressed records of a release are transformed again. See `veil.recoding.passes`."""
+"""Ways of recoding beyond one transformation for all records. See `veil.recoding.recode` and `veil.recoding.passes`."""
 
-from veil.recoding.modes import FastIterative, FromTheStart, Iterative, LocalRecoding, SinglePass
-from veil.recoding.modes import Mode as Mode
+from veil.plan.recoding import Cells, FastIterative, FromTheStart, FullDomain, Iterative, SinglePass, Subtree
+from veil.plan.recoding import Mode as Mode
 
-__all__ = ["FastIterative", "FromTheStart", "Iterative", "LocalRecoding", "SinglePass"]
+__all__ = ["Cells", "FastIterative", "FromTheStart", "FullDomain", "Iterative", "SinglePass", "Subtree"]

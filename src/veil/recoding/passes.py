@@ -39,10 +39,11 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
+from veil.outcome.generalize import Choice
 from veil.outcome.outcome import Outcome, prepared_part, without_rows
-from veil.outcome.result import Pass, RecodedPart, Recoding
+from veil.outcome.result import Pass, Passes, RecodedPart
 from veil.plan.prepare import Prepared
-from veil.recoding.modes import Mode, PassOptions, with_factor
+from veil.plan.recoding import Cells, Mode, PassOptions, Subtree, with_factor
 from veil.tables.source import Source
 from veil.verification.recoded import verify_models_by_part
 
@@ -90,63 +91,41 @@ def recode(
             "only a release of `veil.anonymize` without `parts` can be recoded locally: masking suppresses "
             "no records, and parts already have their own transformations"
         )
-    if outcome.plan.choose_by != "all columns":
+    if isinstance(outcome.plan.recoding, Cells | Subtree):
         raise PlanError(
-            "local recoding chooses by all columns: do not use it, or make the release with (",
-            Say("choose_by", "all columns"),
+            f"{outcome.plan.recoding} has tried every recoding for the records that are suppressed: allow fewer of "
+            "them (",
+            Say("suppression_limit"),
+            "), or recode in passes from the start (",
+            Say("recoding", "FromTheStart"),
             ")",
         )
-    recoding = _Recoding(outcome, outcome.prepared, _recodable(outcome.prepared))
-    seconds = outcome.prepared.plan.time_limit if time_limit is None else time_limit
-    until = math.inf if seconds is None else time.perf_counter() + seconds
-    is_cancelled = cancel or (lambda: False)
-    before = recoding.left
+    prepared = replace(outcome.prepared, plan=replace(outcome.prepared.plan, recoding=mode))
+    recoder = Recoder(prepared, outcome.parts, outcome.suppressed_mask, outcome.passes)
+    seconds = prepared.plan.time_limit if time_limit is None else time_limit
     with following(progress) as tracker:
-        passes = mode.passes()
-        options = next(passes)
-        while (ending := recoding.obstacle()) is None:
-            if is_cancelled() or time.perf_counter() >= until:
-                ending = "it was cancelled" if is_cancelled() else "the time was over"
-                break
-            tracker.phase(f"recoding, pass {len(recoding.passes) + 1}")
-            recoded = recoding.run(options, threads, until - time.perf_counter(), is_cancelled)
-            left = recoding.left
-            tracker.advance(
-                before - left, before, f"{plural(left, 'record is', 'records are')} still suppressed"
-            )
-            try:
-                options = passes.send(recoded)
-            except StopIteration:
-                ending = recoding.obstacle() or ("all passes were made" if recoded else recoding.failure)
-                break
-            if not recoded and recoding.hopeless:
-                ending = recoding.failure
-                break
+        ending = recoder.run_passes(
+            mode, math.inf if seconds is None else seconds, threads, tracker, cancel or (lambda: False)
+        )
         tracker.phase("applying")
         recoded_outcome = assemble(
             outcome.source,
-            recoding.prepared,
-            recoding.parts,
-            recoding.hidden,
-            shuffle=outcome.plan.order == "random" and recoding.prepared.rows.weights.are_one,
+            prepared,
+            recoder.parts,
+            recoder.hidden,
+            shuffle=outcome.plan.order == "random" and prepared.rows.weights.are_one,
         )
         last = recoded_outcome.last
         return recoded_outcome.changed(
             facts={"ending": ending},
             suppression=replace(last.suppression, over_limit=outcome.last.suppression.over_limit),
-            traces=(*last.traces, Recoding(mode, tuple(recoding.passes))),
+            traces=(*last.traces, Passes(tuple(recoder.passes))),
         )
 
 
-def _recodable(prepared: Prepared) -> list[PrivacyModel]:
+def recodable(prepared: Prepared) -> list[PrivacyModel]:
     """Return the models as they apply to some of the records, or refuse."""
     models: list[PrivacyModel] = []
-    for model in prepared.plan.searched_models:
-        if model.subset is not None:
-            raise PlanError(
-                f"records cannot be recoded locally under {model}: nobody could tell which level applies to "
-                "people outside its research subset. Anonymize only the rows of the subset"
-            )
     for model in prepared.plan.searched_models:
         sample = by_owner(prepared.sample, model.views[0])
         if not model.survives_union and isinstance(model.bind(sample), SampleCriterion):
@@ -159,13 +138,18 @@ def _recodable(prepared: Prepared) -> list[PrivacyModel]:
     return models
 
 
-class _Recoding:
+class Recoder:
     """The records that are published so far, by their levels, and those still suppressed."""
 
-    def __init__(self, outcome: Outcome, prepared: Prepared, models: Sequence[PrivacyModel]) -> None:
-        self.source: Source = outcome.source
+    def __init__(
+        self,
+        prepared: Prepared,
+        parts: Sequence[RecodedPart],
+        suppressed_mask: NDArray[np.bool_],
+        passes: Sequence[Pass] = (),
+    ) -> None:
         self.prepared = prepared
-        self.models = models
+        self.models = models = recodable(prepared)
         owner_samples = [by_owner(prepared.sample, model.views[0]) for model in models]
         self.smallest = max(
             model.minimal_class_size(each) for model, each in zip(models, owner_samples, strict=True)
@@ -175,11 +159,48 @@ class _Recoding:
             self.survives = all(
                 model.bind(each) is None for model, each in zip(models, owner_samples, strict=True)
             )
-        self.parts = list(outcome.parts)
-        self.hidden: NDArray[np.bool_] = outcome.suppressed_mask.copy()
-        self.passes = list(outcome.passes)
+        self.parts = list(parts)
+        self.hidden: NDArray[np.bool_] = suppressed_mask.copy()
+        self.passes = list(passes)
         self.failure = ""
         self.hopeless = False  # whether no other factor can help after a pass that recoded nothing
+
+    @staticmethod
+    def of_choice(prepared: Prepared, choice: Choice) -> Recoder:
+        """Start with the records that a node of the lattice protects."""
+        node = choice.evaluator.judge(choice.levels, prepared.sample.table).node
+        groups = prepared.sample.classes_of_rows(choice.levels)[1]
+        hidden = node.rejected.astype(np.bool_)[groups]
+        return Recoder(prepared, [RecodedPart(choice.levels, np.flatnonzero(~hidden))], hidden)
+
+    def run_passes(
+        self,
+        mode: Mode,
+        seconds: float,
+        threads: int | None,
+        tracker: Progress,
+        is_cancelled: Callable[[], bool],
+    ) -> str:
+        """Make the passes of a mode within some seconds, and return why they ended."""
+        until, before = time.perf_counter() + seconds, self.left
+        passes = mode.passes()
+        options = next(passes)
+        while (ending := self.obstacle()) is None:
+            if is_cancelled() or time.perf_counter() >= until:
+                return "it was cancelled" if is_cancelled() else "the time was over"
+            tracker.phase(f"recoding, pass {len(self.passes) + 1}")
+            recoded = self.run(options, threads, until - time.perf_counter(), is_cancelled)
+            left = self.left
+            tracker.advance(
+                before - left, before, f"{plural(left, 'record is', 'records are')} still suppressed"
+            )
+            try:
+                options = passes.send(recoded)
+            except StopIteration:
+                return self.obstacle() or ("all passes were made" if recoded else self.failure)
+            if not recoded and self.hopeless:
+                return self.failure
+        return ending
 
     @property
     def left(self) -> int:
@@ -265,7 +286,8 @@ class _Recoding:
         hidden = self.hidden.copy()
         hidden[new.rows] = False
         # Which cells of suppressed records may be shown is decided at the end.
-        return without_rows(assemble(self.source, self.prepared, [*self.parts, new], hidden))
+        source = Source(self.prepared.table, "pyarrow")
+        return without_rows(assemble(source, self.prepared, [*self.parts, new], hidden))
 
 
 def _promises_hold(outcome: Outcome) -> bool:

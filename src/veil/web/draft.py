@@ -21,7 +21,7 @@ from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.recipe.about import read_about
 from veil.recipe.document import document_text
-from veil.recipe.project import step_in, steps_in
+from veil.recipe.project import step_in
 from veil.tables.spelling import Person, read_person
 from veil.web.problems import Refused
 
@@ -83,7 +83,7 @@ class Draft(BaseModel):
     ] = "random"
     strategy: Any = "auto"
     time_limit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    local_recoding: Any = None
+    recoding: Any = None
     way: Literal["search", "masks"] = "search"
     masks: list[dict[str, Any]] = Field(default_factory=list, max_length=50)
     about: Annotated[dict[str, Any], Field(description="what the first page of the report says")] = Field(
@@ -210,13 +210,12 @@ class Draft(BaseModel):
             step["pseudonym_key"] = KEY_FILE
         needed = ("quasi_identifiers", "models")
         step = {name: value for name, value in step.items() if name in needed or value not in ([], {}, None)}
-        return {**fields, "steps": [step, *([self.local_recoding] if self.local_recoding else [])]}
+        return {**fields, "steps": [step]}
 
 
 def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """Return the draft of a recipe, which may be incomplete."""
-    recoding = [each for each in steps_in(recipe) if each.get("kind") != "Generalize"]
-    recipe = {**recipe, **step_in(recipe), "local_recoding": recoding[0] if recoding else None}
+    recipe = {**recipe, **step_in(recipe)}
     for name in ("quasi_identifiers", "minimum_levels", "maximum_levels"):
         if not isinstance(recipe.get(name, {}), Mapping):
             raise InputError(f"`{name}` of the project's recipe should name columns")
@@ -240,7 +239,15 @@ def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_AS_IN_RECIPES = ("models", "quality", "suppression_limit", "suppressed_rows", "strategy", "time_limit")
+_AS_IN_RECIPES = (
+    "models",
+    "recoding",
+    "quality",
+    "suppression_limit",
+    "suppressed_rows",
+    "strategy",
+    "time_limit",
+)
 
 
 class DraftHistory:
@@ -320,7 +327,7 @@ def _merge(target: Any, patch: Any) -> Any:
 
 
 _NULL_IS_A_VALUE = frozenset(
-    ["person", "time_limit", "local_recoding", "table", "preset", "weights", "household", "response"]
+    ["person", "time_limit", "recoding", "table", "preset", "weights", "household", "response"]
 )
 _MERGED = ("roles", "treatments", "hierarchies", "levels", "linked", "about")
 """Fields that are merged name by name; all others are replaced."""

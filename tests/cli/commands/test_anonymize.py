@@ -241,7 +241,7 @@ def test_local_recoding(folder: Path) -> None:
     )
     plain = veil(*options, "-o", "plain.csv")
     local = veil(
-        *options, "--local-recoding", "fast-iterative:0.2", "-o", "local.csv", "--save-recipe", "local.yaml"
+        *options, "--recoding", "fast-iterative:0.2", "-o", "local.csv", "--save-recipe", "local.yaml"
     )
     assert (plain.code, local.code) == (0, 0), local.err
     assert "Local recoding" in local.out
@@ -249,4 +249,4 @@ def test_local_recoding(folder: Path) -> None:
     assert stars[1] < stars[0] or stars == [0, 0]
     Path("local.csv").unlink()
     assert veil("anonymize", "local.yaml").code == 0
-    assert "no 'slow'" in veil(*options, "--local-recoding", "slow", "-o", "x.csv").err
+    assert "no 'slow'" in veil(*options, "--recoding", "slow", "-o", "x.csv").err

@@ -111,7 +111,7 @@ def test_local_recoding_parts_and_assessments_know_it(site: Path) -> None:
         )
         release = veil.anonymize(pa.table(rows), **asked)
         assert release.table["age"].to_pylist() == [23, 23, None, None]
-        recoded = veil.anonymize(pa.table(rows), **asked, local=FastIterative(0.5))
+        recoded = veil.anonymize(pa.table(rows), **asked, recoding=FastIterative(0.5))
         assert recoded.table["age"].to_pylist() == ["23", "23", "[30, 40[", "[30, 40["]
         assert {PROMISE!r} in str(recoded.verification)
 

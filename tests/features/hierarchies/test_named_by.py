@@ -86,7 +86,7 @@ def test_local_recoding_names_what_each_part_publishes() -> None:
         pa.table({"age": ages, "ward": wards}),
         quasi_identifiers={"age": h.ordering(3, 2, label="interval"), "ward": h.identity()},
         **PLAN | {"suppression_limit": 0.9, "models": KAnonymity(4), "minimum_levels": {"age": 1}},
-        local=SinglePass(),
+        recoding=SinglePass(),
     )
     assert release.verification.holds
     assert "30" not in texts_of(release)

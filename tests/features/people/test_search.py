@@ -27,7 +27,7 @@ from veil.tables.rows import Owners
 def drawn(seed: int, **changes: Any) -> Prepared | None:
     case = draw(seed)
     try:
-        return prepare(case.table, Plan(**case.plan | changes))
+        return prepare(case.table, Plan(**case.options | changes))
     except PlanError:
         return None
 
@@ -153,14 +153,16 @@ def test_people_with_one_row_each_are_judged_as_rows_are(knows: str, monkeypatch
             continue
         table = case.table.set_column(0, "who", [[f"r{i}" for i in range(case.table.num_rows)]])
         try:
-            as_rows = evaluator_of(prepare(table, Plan(**case.plan | {"person": None, "identifying": "who"})))
+            as_rows = evaluator_of(
+                prepare(table, Plan(**case.options | {"person": None, "identifying": "who"}))
+            )
         except PlanError:
             continue
-        quick = prepare(table, Plan(**case.plan))
+        quick = prepare(table, Plan(**case.options))
         assert quick.sample.persons.are_records
         with monkeypatch.context() as patch:
             patch.setattr(Owners, "have_one_record", lambda owners, weights: False)
-            prepared = prepare(table, Plan(**case.plan))
+            prepared = prepare(table, Plan(**case.options))
         assert not prepared.sample.persons.are_records
         as_people = evaluator_of(prepared)
         # Which of several classes of one size goes first follows from labels, and sets of rows have none: others may go.

@@ -166,7 +166,7 @@ def test_reports_and_certificates_of_locally_recoded_releases(folder: Path) -> N
     write(patients(200).select(["age", "zip", "stay"]), folder / "stays.csv")
     plan = shlex.split(
         "--qi age=intervals:10,20 --qi zip=redaction --others keep --model k-anonymity:5 --suppression-limit 0.9 "
-        "--quality loss:factor=0 --local-recoding fast-iterative:0.2 -o x.csv --certificate c.json"
+        "--quality loss:factor=0 --recoding fast-iterative:0.2 -o x.csv --certificate c.json"
     )
     ran = veil("anonymize", "stays.csv", *plan, "--report", "x.html")
     assert (ran.code, ran.err) == (0, "")

@@ -886,14 +886,8 @@ def test_the_recipe_of_a_local_recoding_names_its_mode() -> None:
     from veil.recoding import Iterative
 
     recoded = demo(suppression_limit=0.5).local_recoding(Iterative(0.5))
-    _, spelled = collect_facts(recoded)["recipe"]["steps"]
-    assert spelled["kind"] == "Iterative"
-    step = {
-        "kind": "Generalize",
-        "quasi_identifiers": {"sex": "suppression"},
-        "models": [{"kind": "KAnonymity", "k": 2}],
-    }
-    assert Recipe(steps=[step, spelled]).recoding == Iterative(0.5)
+    (step,) = collect_facts(recoded)["recipe"]["steps"]
+    assert Recipe(steps=[step]).plan().recoding == Iterative(0.5)
 
 
 def test_a_verification_in_a_notebook() -> None:

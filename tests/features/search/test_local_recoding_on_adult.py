@@ -56,7 +56,7 @@ def test_more_is_kept_than_by_the_best_transformation_for_all(k: int) -> None:
         quasi_identifiers=hierarchies("adult", NAMES),
         insensitive=["occupation"],
         models=m.KAnonymity(k),
-        local=FromTheStart(20),
+        recoding=FromTheStart(20),
         progress=False,
         order="input",
     )

@@ -490,7 +490,7 @@ def test_people_who_are_suppressed_are_recoded_locally_in_all_tables() -> None:
     assert 0 < recoded.suppressed < made.suppressed
     assert min(joined(lists(recoded)).values()) >= 4
     at_once = veil.anonymize(tables(300, 5), **plan(models=KAnonymity(4), suppression_limit=0.5,
-                             quality=veil.quality.Loss(factor=0)), local=veil.recoding.FastIterative(0.05))  # fmt: skip
+                             quality=veil.quality.Loss(factor=0)), recoding=veil.recoding.FastIterative(0.05))  # fmt: skip
     assert at_once.suppressed == recoded.suppressed
 
 

@@ -20,7 +20,7 @@ from support.models import ours
 from veil import models as m
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.models.subset import RowNumbers as Chosen
-from veil.recoding import FastIterative, Iterative, Mode, SinglePass
+from veil.recoding import FastIterative, Iterative, SinglePass
 
 BERLIN = ZoneInfo("Europe/Berlin")
 KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {
@@ -62,7 +62,6 @@ class Case:
     options: dict[str, Any]
     asked: Asked
     going_out: str
-    local: Mode | None
     order: str
 
 
@@ -132,9 +131,12 @@ def draw(seed: int) -> Case:
     source = frame_of(table, coming_in)
     if coming_in == "pandas, objects" and r.random() < 0.5:
         source = _varied(r, source)
-    local = r.choice([SinglePass(), Iterative(0.5, 3, 0.1), FastIterative(0.1)]) if r.random() < 0.2 else None
+    if r.random() < 0.2:
+        options["recoding"] = r.choice([SinglePass(), Iterative(0.5, 3, 0.1), FastIterative(0.1)])
+    elif options["quality"] == "loss" and not aggregated and chosen is None and r.random() < 0.3:
+        options["recoding"] = "cells"
     going_out = r.choice([*FRAMES[:1], *FILES]) if r.random() < 0.5 else "frame"
-    return Case(source, table, options, asked, going_out, local, str(options["order"]))
+    return Case(source, table, options, asked, going_out, str(options["order"]))
 
 
 def _column(r: Random, n: int, kind: str | None = None) -> tuple[pa.Array, list[Any]]:

@@ -24,7 +24,7 @@ def check_plan(seed: int, folder: Path) -> str:
     """Carry out one plan and judge what is delivered. Returns how it went; raises `Wrong`."""
     case = draw(seed)
     try:
-        release = veil.anonymize(case.source, **case.options, local=case.local, progress=False)
+        release = veil.anonymize(case.source, **case.options, progress=False)
     except NoSolutionError:
         return "no solution"
     except (PlanError, ParameterError):

@@ -37,7 +37,7 @@ def test_python_code_makes_the_same_plan(monkeypatch):
             **RECIPE,
             minimum_levels={"age": 1},
             quality={"kind": "Loss"},
-            local={"kind": "FastIterative"},
+            recoding={"kind": "FastIterative"},
         )
     )
     taken = {}
@@ -46,7 +46,6 @@ def test_python_code_makes_the_same_plan(monkeypatch):
     )
     exec(python_code(recipe, "patients.csv"), {})
     assert taken.pop("table") == "patients.csv"
-    assert taken.pop("local") == recipe.recoding
     assert veil.Plan(**taken) == recipe.plan()
 
 

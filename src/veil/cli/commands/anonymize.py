@@ -67,11 +67,6 @@ class Anonymize(Releasing, Documents, TableFormat, Engines):
         "'data/*.parquet', or [cyan]postgres://user@host/database#table[/cyan].",
         "RECIPE|TABLE",
     )
-    local_recoding: str | None = option(
-        "How to re-anonymize records that would stay suppressed, such as [cyan]fast-iterative:0.01[/cyan].",
-        "MODE",
-        rich_help_panel=PLAN,
-    )
     save_recipe: Path | None = option("Also save these options as a recipe.", "FILE", rich_help_panel=PLAN)
 
 

@@ -14,13 +14,14 @@ class Kind(StrEnum):
     models = "models"
     quality_models = "quality-models"
     strategies = "strategies"
+    recodings = "recodings"
     hierarchies = "hierarchies"
     masks = "masks"
 
 
 @declared(LISTS, "reference.listing", tables=False)
 class List(Options):
-    """List privacy models, quality models, strategies, hierarchies or masking methods with their parameters.
+    """List privacy models, quality models, strategies, recodings, hierarchies or masking methods with their parameters.
 
     [cyan]veil list models[/cyan], [cyan]veil list masks rank-swapping[/cyan]
     """

@@ -30,7 +30,7 @@ from veil.errors import InputError, ParameterError, VerificationError
 from veil.masking.partition.partitioning import PartitioningMethod
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import Origins, Pass, Privacy, Recoding, StepResult, SuppressedRows
+from veil.outcome.result import Origins, Pass, Passes, Privacy, StepResult, SuppressedRows
 from veil.outcome.roles import Roles
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
@@ -192,7 +192,7 @@ def outcome_in_blocks(blocks: Blocks, order: Literal["random", "input"], progres
         (),
         figures,
         Privacy(),
-        (Recoding(None, blocks.passes),),
+        (Passes(blocks.passes),),
     )
     checked = Verification(tuple(merge_findings(each) for each in zip(*findings, strict=True)))
     return Outcome.of(source, source.rows, result, verification=checked)

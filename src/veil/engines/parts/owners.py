@@ -43,7 +43,7 @@ from veil.outcome.apply import blank_cells
 from veil.outcome.generalize import Choice
 from veil.outcome.outcome import Outcome
 from veil.outcome.pseudonyms import KEY
-from veil.outcome.result import Apart, Origins, Pass, Privacy, Recoding, StepResult, SuppressedRows
+from veil.outcome.result import Apart, Origins, Pass, Passes, Privacy, StepResult, SuppressedRows
 from veil.outcome.roles import roles_of_plan
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
@@ -161,7 +161,7 @@ def _combine(owners: OwnerParts, results: list[_PartResult]) -> Outcome:
         (Apart(KEY, pa.concat_tables(key), True),) if key else (),
         {},
         Privacy(),
-        (Recoding(None, tuple(each.recoding for each in results)),),
+        (Passes(tuple(each.recoding for each in results)),),
     )
     outcome = Outcome.of(source, before, result)
     covered = sum(each.covered for each in results) / weights.sum()

@@ -138,7 +138,7 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
         recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
     recipe["steps"] = [*masks, *recipe["steps"]]
     if outcome.recoding is not None:
-        recipe["steps"].append(spell_value(outcome.recoding))
+        recipe["steps"][-1]["recoding"] = spell_value(outcome.recoding)
     if acknowledged := acknowledged_by(outcome):
         recipe["acknowledge"] = acknowledged
     return recipe

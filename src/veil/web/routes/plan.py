@@ -210,7 +210,7 @@ def write(recipe: RecipeText, session: InSession) -> PlanStatus:
 
 _IN_RECIPES = {
     *("treatments", "keyed", "person", "spelling", "knows", "hierarchies", "levels", "about", "models"),
-    *("quality", "suppression_limit", "suppressed_rows", "order", "strategy", "time_limit", "local_recoding"),
+    *("quality", "suppression_limit", "suppressed_rows", "order", "strategy", "time_limit", "recoding"),
 }
 
 

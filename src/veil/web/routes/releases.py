@@ -45,14 +45,13 @@ class ReleaseBody(Body):
     recipe: dict[str, Any] | None = None
     masks: Annotated[Masks | None, Field(description="masking methods, instead of a recipe")] = None
 
-    def table_and_recipe(self, session: BrowserSession) -> tuple[OpenTable, dict[str, Any], Recipe, Plan]:
+    def table_and_recipe(self, session: BrowserSession) -> tuple[OpenTable, dict[str, Any], Plan]:
         """Return the table, and the recipe as plain data and as a plan that fits the table."""
         table = session.table(self.table)
         document = session.history.draft.recipe() if self.recipe is None else self.recipe
-        recipe = checked_recipe(document)
-        plan = recipe.plan_of_input()
+        plan = checked_recipe(document).plan_of_input()
         plan.check_columns(list(table.arrow.column_names))
-        return table, document, recipe, plan
+        return table, document, plan
 
 
 @router.post("/releases", status_code=HTTPStatus.ACCEPTED)
@@ -61,7 +60,7 @@ def make(body: ReleaseBody, session: InSession) -> TaskStatus:
     draft = session.history.draft
     if body.masks is not None or (body.recipe is None and draft.way == "masks"):
         return _mask(session, session.table(body.table), body.masks or Masks(**draft.document()))
-    table, document, recipe, plan = body.table_and_recipe(session)
+    table, document, plan = body.table_and_recipe(session)
     plan = with_key(plan, session.key_file)
     budget = budget_of(session, table) if safepub_of(plan) is not None else None
 
@@ -70,7 +69,6 @@ def make(body: ReleaseBody, session: InSession) -> TaskStatus:
             release = veil.anonymize(
                 table.whole,
                 plan,
-                local=recipe.recoding,
                 accountant=budget,
                 progress=task.progress,
                 cancel=task.is_stopped,
@@ -105,7 +103,7 @@ def _mask(session: BrowserSession, table: OpenTable, masks: Masks) -> TaskStatus
 @router.post("/releases/relax", status_code=HTTPStatus.ACCEPTED)
 def relax(body: ReleaseBody, session: InSession) -> TaskStatus:
     """Return relaxations of a plan whose promises cannot all be kept, the cheapest first."""
-    table, _, _, plan = body.table_and_recipe(session)
+    table, _, plan = body.table_and_recipe(session)
 
     def work(task: Task) -> dict[str, list[dict[str, object]]]:
         relaxations = veil.relax(table.whole, plan, progress=task.report_progress, cancel=task.is_stopped)

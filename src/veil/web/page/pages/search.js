@@ -185,7 +185,7 @@ export default function Search() {
         ${(state.catalogues.strategies ?? []).filter((each) => each.kind !== "Auto").map((each) => html`<option value=${each.kind} title=${each.definition}>${each.kind}</option>`)}</select></label>
       <label>${t("search.limit")} <${Typed} type="number" min="1" max="86400" value=${draft.time_limit ?? ""} placeholder="30" onTake=${(text) => set(`${t("search.limit")} ${text}`, { time_limit: text ? Number(text) : null })} /> s</label>
       ${draft.time_limit === null && typeof draft.strategy === "object" && draft.strategy.kind === "Optimal" ? html`<span class="quiet">${t("search.unlimited")}</span>` : null}
-      <label>${t("search.locally")} <select value=${draft.local_recoding?.kind ?? ""} onChange=${(event) => set(t("search.locally"), { local_recoding: event.target.value ? { kind: event.target.value } : null })}>
+      <label>${t("search.locally")} <select value=${draft.recoding?.kind ?? ""} onChange=${(event) => set(t("search.locally"), { recoding: event.target.value ? { kind: event.target.value } : null })}>
         <option value="">${t("search.locally.no")}</option>${LOCAL.map((each) => html`<option value=${each}>${t(`search.locally.${each}`)}</option>`)}</select></label>`}
     </p>`}
     <${Problem} message=${draft.way === "masks" ? state.plan.problem : null} />

@@ -244,8 +244,7 @@ def _release(
     cancel: Callable[[], bool] | None,
 ) -> Release:
     if name in ("Mondrian", "microaggregation"):
-        person = plan.person_column
-        return mask(source, _method(plan, name), person=person, format=format, progress=False)
+        return mask(source, _method(plan, name), person=plan.person, format=format, progress=False)
     changed = replace(plan, recoding=name, time_limit=time_limit)
     return anonymize(
         source, changed, format=format, engine="memory", threads=threads, progress=False, cancel=cancel

@@ -223,7 +223,7 @@ def compare_ways(
                     None,
                     loss_of_cells(comparison, by_label=name != "microaggregation"),
                     _gap(release),
-                    int(comparison.suppressed.sum()),
+                    release.suppressed,
                     query_error(comparison).median,
                     accuracy,
                     excess,

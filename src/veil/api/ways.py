@@ -32,6 +32,7 @@ from veil.masking.partition.mondrian import Mondrian
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.method import Method
 from veil.plan.plan import Plan
+from veil.plan.recoding import by_name
 from veil.tables import Format
 from veil.tables.columns import groups
 from veil.utility.classifiers import Classifier, classification
@@ -154,7 +155,7 @@ def compare_ways(
     method: Classifier = "naive bayes",
     attacks: bool = False,
     time_limit: float = 10.0,
-    format: Format | str | None = None,
+    format: Format | None = None,
     threads: int | None = None,
     progress: ProgressLike = None,
     cancel: Callable[[], bool] | None = None,
@@ -213,7 +214,7 @@ def compare_ways(
                 scores = classification(comparison, target, methods=[method], threads=threads)[0]
                 accuracy = scores.released.accuracy
                 original.append(scores.original.accuracy)
-            excess = None
+            excess: dict[str, float] | None = None
             if attacks:
                 tried = release.attacks(cancel=cancel)
                 excess = {attack.kind: attack.excess[0] for attack in tried.attacks}
@@ -238,14 +239,14 @@ def _release(
     source: Any,
     plan: Plan,
     name: WayName,
-    format: Format | str | None,
+    format: Format | None,
     threads: int | None,
     time_limit: float,
     cancel: Callable[[], bool] | None,
 ) -> Release:
     if name in ("Mondrian", "microaggregation"):
         return mask(source, _method(plan, name), person=plan.person, format=format, progress=False)
-    changed = replace(plan, recoding=name, time_limit=time_limit)
+    changed = replace(plan, recoding=by_name(name), time_limit=time_limit)
     return anonymize(
         source, changed, format=format, engine="memory", threads=threads, progress=False, cancel=cancel
     )

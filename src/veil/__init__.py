@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.api.run import run as run
     from veil.api.steps import release as release
     from veil.api.verify import verify as verify
+    from veil.api.ways import compare_ways as compare_ways
     from veil.dp.safepub import SafePub as SafePub
     from veil.errors import VeilError as VeilError
     from veil.models import AlphaKAnonymity as AlphaKAnonymity
@@ -70,6 +71,7 @@ _HOMES = {
     "VeilError": "veil.errors",
     "anonymize": "veil.api.anonymize",
     "assess": "veil.api.assess",
+    "compare_ways": "veil.api.ways",
     "dp": "veil",
     "engines": "veil",
     "frontier": "veil.api.frontier",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from veil.api.advice import Advice
     from veil.api.frontier import Frontier
+    from veil.api.ways import Ways
     from veil.risk.analysis import RiskAnalysis
     from veil.risk.identify.repeats import Repeated
     from veil.risk.identify.roles import Proposal
@@ -311,6 +312,26 @@ def _predictions(console: Console, utility: Utility) -> None:
     if rows:
         headings = ("prediction of", "", "from the original", "from the release", "from nothing")
         console.print(show.table("Predictions", headings, rows, right=(2, 3, 4)))
+
+
+def ways(console: Console, ways: Ways) -> None:
+    """Show ways to anonymize a table side by side, and why some are missing."""
+    from veil.api.ways import HEADINGS
+
+    rows = [way.row() for way in ways.ways if way.problem is None]
+    if rows:
+        console.print(show.table("Ways", HEADINGS, rows, right=range(1, len(HEADINGS))))
+        console.print(
+            "loss: share of the values of a column that its cells stand for, on average over cells; "
+            "attack: the most successful one, beyond what works on people who are not in the table"
+        )
+    if ways.original_accuracy is not None:
+        console.print(
+            f"{ways.target} is predicted from the original with an accuracy of {ways.original_accuracy:.1%}"
+        )
+    for way in ways.ways:
+        if way.problem is not None:
+            console.print(Text(f"{way.name}: {show.printable(way.problem)}"), soft_wrap=True)
 
 
 def frontier(console: Console, frontier: Frontier) -> None:

@@ -201,12 +201,25 @@ def risk(options: RiskCommand) -> None:
 
 
 def advise(options: Advise) -> None:
-    """Show alternatives to a recipe that keep more."""
+    """Show alternatives to a recipe that keep more, or all ways to anonymize its table."""
     from veil.api.anonymize import anonymize
+    from veil.api.ways import WAYS, compare_ways
 
     destination, recipe = Destination.of(options), Recipe.read(options.recipe)
     place, table_format = table_of(recipe, input=options.input, format=grammar.format(options.format))
     destination.check(options.recipe, *([place] if isinstance(place, Path) else []))
+    if options.ways:
+        with recipe.own_words():
+            ways = compare_ways(
+                place,
+                recipe.plan_of_input(),
+                attacks=True,
+                time_limit=options.time_limit / len(WAYS),
+                format=table_format,
+                threads=options.threads,
+            )
+        destination.write(ways.to_dict(), lambda console: figures.ways(console, ways))
+        return
     with following(None) as progress, recipe.own_words():
         release = anonymize(
             place,

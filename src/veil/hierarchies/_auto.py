@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.hierarchies._axis import is_iso, positions
+from veil.hierarchies._axis import is_iso, nice_width, positions
 from veil.hierarchies._basic import Suppression
 from veil.hierarchies._builders import Builder
 from veil.hierarchies._common import present
@@ -143,23 +143,13 @@ def _nice_intervals(values: pa.Array, column: str) -> Proposal:
         )
     _, (least, most), denominator = positions(ends, column)
     span = Fraction(most - least, denominator)
-    width = _nice(span / _INTERVALS)
+    width = nice_width(span / _INTERVALS)
     if whole:
         width = max(width, Fraction(2))
     widths = [width]
     while widths[-1] * 2 < span:
         widths.append(widths[-1] * 2)
     return Intervals(tuple(_number(each) for each in widths))
-
-
-def _nice(least: Fraction) -> Fraction:
-    """Return the smallest of 1, 2 and 5 times a power of ten that is at least `least`."""
-    power = Fraction(1)
-    while power > least:
-        power /= 10
-    while power * 10 <= least:
-        power *= 10
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least)
 
 
 def _number(exact: Fraction) -> int | Decimal:

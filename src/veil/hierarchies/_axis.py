@@ -146,6 +146,16 @@ def length(step: Step) -> Fraction:
     return Fraction(step)
 
 
+def nice_width(least: Fraction) -> Fraction:
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least `least`."""
+    power = Fraction(1)
+    while power > least:
+        power /= 10
+    while power * 10 <= least:
+        power *= 10
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least)
+
+
 def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
     """Return the axis of present values, and their positions: numerators and a common denominator."""
     kind = values.type

@@ -69,6 +69,11 @@ class Method:
         return self.column_names
 
     @property
+    def columns_of_exact_values(self) -> tuple[str, ...]:
+        """Columns with labels that are made of the values of a class, such as intervals between its extremes."""
+        return ()
+
+    @property
     def files_apart(self) -> tuple[str, ...]:
         """Files that the method keeps for itself, outside the folder of the release."""
         return ()

@@ -108,7 +108,7 @@ def test_random_tables(
 ) -> None:
     """Every model, in one part and in many: row by row the same."""
     table, columns = drawn
-    method = Mondrian(columns, models[1], numbers=style)
+    method = Mondrian(columns, models[1], labels=style)
     held = connection.create_table("random", table, overwrite=True)
     assert outcome(held, method, most_combinations=most) == outcome(table, method)
 

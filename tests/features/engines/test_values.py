@@ -166,7 +166,7 @@ def test_categories_are_categories_again(tmp_path: Path) -> None:
 def test_floats_are_floats_in_spark(in_spark: Holder) -> None:
     table = pa.table({"narrow": pa.array([0.0, -0.0, 0.5, None] * 4, pa.float32())})
     plan: dict[str, Any] = {"quasi_identifiers": {"narrow": h.suppression()}, "models": veil.KAnonymity(2)}
-    means = Mondrian({"narrow": None}, veil.KAnonymity(16), numbers="means")
+    means = Mondrian({"narrow": None}, veil.KAnonymity(16), labels="means")
     for work in (plan, means):
         assert released(in_spark(table), work) == released(table, work)
 

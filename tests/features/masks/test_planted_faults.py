@@ -187,7 +187,18 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
         {"column": "goods", "k": 4, "m": 2, "left_out": 1},
         [cell("goods", "a,x"), cell("goods", "a,b,c"), cell("age", _outlier)],
     ),
-    "Mondrian": ({"quasi_identifiers": ["age"], "models": KAnonymity(4)}, [cell("age", "[1, 2]")]),
+    "Mondrian": (
+        {"quasi_identifiers": ["age"], "models": KAnonymity(4)},
+        [
+            cell("age", "[1, 2]"),
+            column(
+                "age", lambda cells: [label.replace("[2", "[3") for label in cells.to_pylist()]
+            ),  # above a value
+            column(
+                "age", lambda cells: [label.replace("[20", "[19") for label in cells.to_pylist()]
+            ),  # off the grid
+        ],
+    ),
     "TopDownSpecialization": (
         {"quasi_identifiers": {"age": h.intervals(4, 8)}, "models": KAnonymity(3)},
         [cell("age", "[1, 2[")],

@@ -140,7 +140,7 @@ def test_utility_is_measured_where_rows_are_in_memory(release: Release) -> None:
 
 def test_models_that_a_later_step_breaks_are_not_certified() -> None:
     table = pa.table({"age": [20, 21, 22, 40, 41, 42] * 5})
-    steps = [Mondrian(["age"], KAnonymity(5), numbers="means"), UncorrelatedNoise(["age"], 0.5)]
+    steps = [Mondrian(["age"], KAnonymity(5), labels="means"), UncorrelatedNoise(["age"], 0.5)]
     assert certificate_of(veil.mask(table, steps[0]))["promises"]["models"] == [
         {"kind": "KAnonymity", "k": 5}
     ]

@@ -47,7 +47,8 @@ PATIENTS = pa.table(
 
 
 def masked(table: pa.Table, *args: Any, **options: Any) -> Outcome:
-    return Mondrian(*args, **options).mask(Rows.of(table), Randomness())
+    """Mask with the labels of the literature, unless others are asked for."""
+    return Mondrian(*args, **{"labels": "intervals", **options}).mask(Rows.of(table), Randomness())
 
 
 # --- worked example -------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ def test_every_model_holds_on_the_output_and_cells_cover_their_values(
     theirs, ours = promise
     rejects = case.rejects(theirs)
     try:
-        outcome = masked(case.table, case.hierarchies, ours, relaxed, numbers)
+        outcome = masked(case.table, case.hierarchies, ours, relaxed, labels=numbers)
     except VerificationError:
         assert relaxed or any(each.hierarchy is not None for each in case.columns)
         assert not all(model.monotone_generalization for model in ours)
@@ -214,7 +215,7 @@ def test_a_merged_class_that_violates_a_model_is_not_handed_out() -> None:
     models = [m.KAnonymity(16), m.DeltaDisclosure("S", 1.7)]
     assert not models[1].monotone_generalization
     with refusals.refused(VerificationError, "disclosure", "became one", "relaxed=False"):
-        veil.mask(case.table, Mondrian("q0", models, relaxed=True), person=None)
+        veil.mask(case.table, Mondrian("q0", models, relaxed=True, labels="intervals"), person=None)
     assert masked(case.table, "q0", models).facts["classes"] == 1
 
 
@@ -271,7 +272,7 @@ def test_bad_parameters_are_refused() -> None:
         ((["a", "a"], good), "names column 'a' twice"),
         ((5, good), "should be column names.*not 5"),
         (("a", 5), "models"),
-        (("a", good, False, "median"), "`numbers` of Mondrian should be 'intervals'"),
+        (("a", good, False, "median"), "`labels` of Mondrian should be 'public'"),
     ]
     for arguments, match in bad:
         with pytest.raises(ParameterError, match=match):

@@ -155,7 +155,7 @@ def masks(draw: st.DrawFn, table: pa.Table) -> Mondrian:
     return Mondrian(
         {name: draw(st.none() | _hierarchies(name)) for name in quasi},
         m.KAnonymity(draw(st.sampled_from([2, 5]))),
-        numbers=draw(st.sampled_from(["intervals", "means"])),
+        labels=draw(st.sampled_from(["public", "intervals", "means"])),
     )
 
 

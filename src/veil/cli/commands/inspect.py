@@ -192,7 +192,11 @@ class Advise(Trial, Results, TableFormat, Parallel):
     columns, columns given up, other parameters, weights and local recoding. Each is verified and measured.
 
     [cyan]veil advise recipe.yaml[/cyan]
+
+    With [cyan]--ways[/cyan], compares ways to anonymize the table instead: full-domain, subtree, cells, Mondrian and
+    microaggregation, on one scale of loss, with query error, accuracy and attacks.
     """
 
     recipe: Path = argument("The recipe to examine (.yaml).", "RECIPE")
+    ways: bool = option("Compare ways to anonymize the table.", None, False, "--ways")
     time_limit: float = option("Time limit for trying alternatives.", "SECONDS", 30.0, min=0)

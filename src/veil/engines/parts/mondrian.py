@@ -62,6 +62,7 @@ class MondrianBlocks(Blocks):
         return {
             **figures,
             "partitions": published.rows.weights.rows,
+            **self.numbered.work.grids,
             "cost": "none: the classes are those of the table in one part",
         }
 

@@ -105,7 +105,11 @@ class RankedRelation:
             {name: each.table[name].take(pa.array(place)) for (name, each), place in columns}
         )
         self.work = Partitioning(
-            Rows.of(self.sketch, self.weights), method.quasi_identifiers, method.models, style=method.numbers
+            Rows.of(self.sketch, self.weights),
+            method.quasi_identifiers,
+            method.models,
+            style=method.labels,
+            grids=method.grids,
         )
         self.scheme = Scheme.of(self.work.columns)
         self.tag = free_prefix(relation.table.columns)

@@ -65,6 +65,10 @@ class _Microaggregation(ColumnMethod):
 
     counts_owners: ClassVar[bool] = True
 
+    @property
+    def columns_of_exact_values(self) -> tuple[str, ...]:
+        return tuple(name for name in self.columns if self._how(name) in ("interval", "set"))
+
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Group rows, and join groups to the nearest ones until each has k people; aggregate rows."""
         table, owners = rows.table, rows.owners

@@ -16,6 +16,8 @@ from pydantic import Field
 from veil.base.arrays import Codes, Integers, Mask
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
+from veil.errors import PlanError, did_you_mean
+from veil.hierarchies.grid import GridInput
 from veil.masking.partition.columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
 from veil.masking.partition.mondrian_kernels import propose, survey
 from veil.masking.partition.partitioning import Arrangement, Partitioning, PartitioningMethod
@@ -38,9 +40,17 @@ class Mondrian(PartitioningMethod):
     The table is one class at first. A class is cut in the column in which it is widest, compared with the
     table: a column without a hierarchy at the median, one with a hierarchy into the children of the lowest
     node above all values of the class. If a part would violate a model, the next widest column is tried; a
-    class that cannot be cut is final. So a value may get different labels in different classes: intervals of
-    numbers and dates, sets of other values, nodes of hierarchies. LeFevre, DeWitt and Ramakrishnan (2006).
+    class that cannot be cut is final. So a value may get different labels in different classes.
+    LeFevre, DeWitt and Ramakrishnan (2006).
 
+    - With labels="public", labels come from outside of the class. Numbers and dates without a hierarchy lie on a
+      grid: cuts are at its lines, and intervals begin and end there, such as `[20, 35[`. A grid that `grids` does
+      not declare has round lines, which follow from the order of magnitude of the range. Other columns without a
+      hierarchy, and numbers with at most 5 different values, get one of pairs of neighbours, pairs of pairs and so
+      on: `{a, b, c, d}` does not say which of them occur in the class.
+    - The other labels are those of the literature: "intervals" from the least to the greatest number or date of the
+      class and "sets" of its values. Each end, and each value of a set, is an exact value of somebody in the
+      class, so whoever knows the others learns it.
     - The median cut is before or after the median value, where the smaller part is larger; after it, if both
       are alike. For k-anonymity this finds a cut if there is one. Other models may refuse it and would accept
       another in the same column, which is not tried.
@@ -48,19 +58,22 @@ class Mondrian(PartitioningMethod):
     - With `relaxed`, records with the median value may go to either side, in the order of rows, so that both
       get half. Labels then overlap, and classes with equal labels become one: no harm with models that are
       monotone under generalization. Another model may be violated then: an error, and no output.
-    - A missing value is a value of its own, after the largest: `{[20, 30], NULL}` are numbers and missing.
+    - A missing value is a value of its own, after the largest: `{[20, 30[, NULL}` are numbers and missing.
       Not-a-number is a missing value.
     - If people have several rows, parts are judged by the people in them, as by `veil.anonymize`.
     - A model that judges all classes together, needs a population or reads labels is refused.
-    - The mean of a class, if `numbers` asks for means, is that of the numbers that are not missing.
+    - The mean of a class, with labels="means", is that of the numbers that are not missing.
 
     A cut looks a few times at each record of its class, and a median halves it: n log n for n records.
 
     >>> patients = pa.table({"zip": [11, 11, 12, 12], "age": [25, 28, 27, 39], "ill": ["flu", "gout", "flu", "cold"]})
     >>> from veil.models import KAnonymity
-    >>> outcome = Mondrian(["zip", "age"], KAnonymity(2)).mask(Rows.of(patients), Randomness())
+    >>> outcome = Mondrian(["zip", "age"], KAnonymity(2), grids={"age": 5}).mask(Rows.of(patients), Randomness())
     >>> outcome.table["zip"].to_pylist(), outcome.table["age"].to_pylist()
-    (['11', '11', '12', '12'], ['[25, 28]', '[25, 28]', '[27, 39]', '[27, 39]'])
+    (['11', '11', '12', '12'], ['[25, 30[', '[25, 30[', '[25, 40[', '[25, 40['])
+    >>> outcome = Mondrian(["zip", "age"], KAnonymity(2), labels="intervals").mask(Rows.of(patients), Randomness())
+    >>> outcome.table["age"].to_pylist()
+    ['[25, 28]', '[25, 28]', '[27, 39]', '[27, 39]']
     """
 
     quasi_identifiers: Annotated[
@@ -71,18 +84,54 @@ class Mondrian(PartitioningMethod):
     relaxed: Annotated[
         bool, Field(description="allow records with the median value on either side of a cut")
     ] = False
-    numbers: Annotated[
+    labels: Annotated[
         Style,
         Field(
-            description="what numbers without a hierarchy become; with means, dates still become intervals"
+            description="labels of columns without a hierarchy: public ones, or intervals, sets or means of the values "
+            "of a class, which show exact values of somebody (dates become intervals with means too)"
         ),
-    ] = "intervals"
+    ] = "public"
+    grids: Annotated[
+        dict[str, GridInput],
+        Field(
+            description="where public intervals of a column may end: a width, a list of edges, or a unit such as month; "
+            "by default a round width that follows from the range",
+        ),
+    ] = Field(default_factory=dict)
     kind: Literal["Mondrian"] = Field(default="Mondrian", repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in self.grids:
+            if name not in self.quasi_identifiers:
+                hint = did_you_mean(name, self.quasi_identifiers)
+                raise PlanError(
+                    f"`grids` of Mondrian names column {name!r}, which is no quasi-identifier.{hint}"
+                )
+            if self.quasi_identifiers[name] is not None:
+                raise PlanError(
+                    f"`grids` of Mondrian names column {name!r}, which has a hierarchy: leave one of them out"
+                )
+            if self.labels != "public":
+                raise PlanError(
+                    f'`grids` of Mondrian go with labels="public", but labels={self.labels!r} takes the ends of intervals '
+                    "from the data: leave one of them out"
+                )
+
+    @property
+    def columns_of_exact_values(self) -> tuple[str, ...]:
+        if self.labels == "public":
+            return ()
+        return tuple(name for name, hierarchy in self.quasi_identifiers.items() if hierarchy is None)
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Partition the table into classes of enough people, who count once for each combination of cells. Nothing is random."""
         work = Partitioning(
-            rows, self.quasi_identifiers, self.models, style=self.numbers, by_record=self.relaxed
+            rows,
+            self.quasi_identifiers,
+            self.models,
+            style=self.labels,
+            grids=self.grids,
+            by_record=self.relaxed,
         )
         classes = partition(work, relaxed=self.relaxed)
         labelled = LabelledPartition.of(work.columns, classes)
@@ -91,7 +140,7 @@ class Mondrian(PartitioningMethod):
         for column, each in zip(work.columns, labelled.labels, strict=True):
             cells[column.name] = each.labels.take(pa.array(each.of_class[class_of_row]))
             covered.append(float(each.shares @ labelled.records) / work.records)
-        return work.show(cells, covered, {"partitions": labelled.records.size})
+        return work.show(cells, covered, {"partitions": labelled.records.size, **work.grids})
 
 
 class LabelledPartition(NamedTuple):

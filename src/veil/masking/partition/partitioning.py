@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,12 +22,14 @@ from veil.classes.owners import Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.errors import NoSolutionError, PlanError
+from veil.hierarchies.grid import Grid
 from veil.masking.partition.columns import (
     Column,
+    GridColumn,
     LineBuilder,
-    OrderedColumn,
     Style,
     TreeColumn,
+    column_without_hierarchy,
     without_surprises,
 )
 from veil.masking.partition.items import Entries, Items, OwnerItems, RecordItems, Unlabelled
@@ -134,6 +137,7 @@ class Partitioning:
         models: Sequence[PrivacyModel],
         *,
         style: Style = "intervals",
+        grids: Mapping[str, Grid] = MappingProxyType({}),
         by_record: bool = False,
     ) -> None:
         self.table = rows.table
@@ -146,11 +150,11 @@ class Partitioning:
         for name in quasi_identifiers:
             j = encoding.names.index(name)
             hierarchy = encoding.hierarchies[j]
-            column: Column
-            if name in lines:
-                column = OrderedColumn(name, lines[name], hierarchy, style)
-            else:
-                column = TreeColumn(name, hierarchy)
+            column: Column = (
+                column_without_hierarchy(name, lines[name], hierarchy, style, grids.get(name))
+                if name in lines
+                else TreeColumn(name, hierarchy)
+            )
             self.columns.append(column)
             ranks.append(column.rank_of[prepared.codes[j] if by_record else _codes(sample, j)])
         self.ranks: Codes = np.stack(ranks, axis=1)
@@ -175,6 +179,13 @@ class Partitioning:
         part.ranks, part.weights, part.items = ranks, weights, RecordItems(weights, entries)
         part.judge = self.judge.over(part.items)
         return part
+
+    @property
+    def grids(self) -> dict[str, str]:
+        """The grids of columns without a hierarchy, in words, as facts of the run."""
+        return {
+            f"grid of {each.name}": str(each.grid) for each in self.columns if isinstance(each, GridColumn)
+        }
 
     def show(
         self, cells: Mapping[str, pa.Array], covered: Sequence[float], facts: Mapping[str, Any]

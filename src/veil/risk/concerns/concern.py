@@ -16,6 +16,7 @@ Kind = Literal[
     "unique with quasi-identifiers",
     "reveals another column",
     "aggregates of two",
+    "exact values of classes",
     "row order",
     "several rows a person",
     "no model",

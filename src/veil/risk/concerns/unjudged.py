@@ -123,6 +123,27 @@ def aggregates_of_two(context: ReleaseContext) -> Iterator[Concern]:
     )
 
 
+def exact_values(context: ReleaseContext) -> Iterator[Concern]:
+    """Find labels made of the values of a class: intervals that end at two of them, and sets that list them."""
+    outcome = context.outcome
+    aggregates = {} if outcome.plan is None else outcome.plan.microaggregated
+    names = [name for name, how in aggregates.items() if how in ("interval", "set")]
+    names += [name for method in outcome.methods for name in method.columns_of_exact_values]
+    names = tuple(dict.fromkeys(name for name in names if name in outcome.table.column_names))
+    if not names:
+        return
+    yield Concern(
+        "exact values of classes",
+        names,
+        Phrase(
+            "Labels of {columns} consist of values of their class: each end of an "
+            "interval, and each value of a set, is an exact value of somebody in it.",
+            columns=quoted(names),
+        ),
+        "Use public labels (Mondrian does by default), a hierarchy, or the mean or median.",
+    )
+
+
 def emptied(context: ReleaseContext) -> Iterator[Concern]:
     """Find columns with at most one value, of which the input had several."""
     masked = context.outcome.roles.identifying

@@ -25,6 +25,7 @@ from veil.tables.text import canonical_text
 from veil.verification.items import other_sets
 from veil.verification.release import verify_model, verify_models
 from veil.verification.steps.moves import verify_same_values
+from veil.verification.steps.partition import verify_partition
 from veil.verification.steps.rows import MaskStep, groups_of
 
 ONLY_THEIR_ITEMS = "show only items they had, or groups of these"
@@ -278,7 +279,7 @@ CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
     "LocalSuppression": _local_suppression,
     "MInvariance": _invariance,
     "MDAV": _microaggregation,
-    "Mondrian": _models,
+    "Mondrian": verify_partition,
     "TClosenessThroughMicroaggregation": _close_microaggregation,
     "TopDownSpecialization": _models,
     "UnivariateMicroaggregation": _microaggregation,

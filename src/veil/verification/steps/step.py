@@ -17,6 +17,7 @@ from veil.published.finding import Finding, Verification
 from veil.tables.rows import Rows
 from veil.verification.release import each_once, same_cells, verify_models
 from veil.verification.steps import cells, dates, groups, moves
+from veil.verification.steps.partition import PUBLIC
 from veil.verification.steps.rows import MaskStep
 
 CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
@@ -28,7 +29,7 @@ CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
 """The check of each kind of method."""
 
 _SHAPE = "rows come from the input, each from one of its own, and columns that the step does not name are unchanged"
-COMPARISONS = (_SHAPE, groups.ONLY_THEIR_ITEMS)
+COMPARISONS = (_SHAPE, PUBLIC, groups.ONLY_THEIR_ITEMS)
 """Findings for the data holder alone: that the step did what it should is no promise to a recipient."""
 
 _FEWER_ROWS = frozenset({"RandomSampling", "StratifiedSampling", "BernoulliSampling", "ItemGeneralization"})

@@ -161,9 +161,9 @@ def refine(release: object) -> tuple[Refinement, ...]:
     if not boxes.sizes.size:
         return ()
     passes = isinstance(outcome.recoding, Mode)
-    principles: list[Principle] = [*(["order"] if passes or len(outcome.parts) == 1 else [])]  # type: ignore[list-item]
-    principles += ["price"] if len(outcome.parts) > 1 else []
-    return tuple(_attack(outcome, boxes, principle) for principle in principles)
+    several = len(outcome.parts) > 1
+    principles: dict[Principle, bool] = {"order": passes or not several, "price": several}
+    return tuple(_attack(outcome, boxes, principle) for principle, applies in principles.items() if applies)
 
 
 class _Rule(NamedTuple):
@@ -235,7 +235,7 @@ def _attack(outcome: Outcome, boxes: Boxes, principle: Principle) -> Refinement:
     generalized_mask = width > 1
     cells = records[:, None] * generalized_mask
     some = generalized_mask.any(axis=1)
-    wrong, before, after, certainty, weights = _known_targets(outcome, boxes, rule)
+    people = _known_targets(outcome, boxes, rule)
     return Refinement(
         principle,
         rule.is_guaranteed,
@@ -247,13 +247,13 @@ def _attack(outcome: Outcome, boxes: Boxes, principle: Principle) -> Refinement:
         float((records * volume)[some].sum() / max(1, records[some].sum())),
         int((records[:, None] * (finer > 0)).sum()),
         int(implied.sum()),
-        wrong,
+        int(people.weights[people.wrong & people.published].sum()),
         int(records[wrong_counts].sum()),
         smallest,
-        _median(before, weights),
-        _median(after, weights),
-        int(weights[after < smallest].sum()),
-        certainty,
+        _median(people.before, people.weights),
+        _median(people.after, people.weights),
+        int(people.weights[(people.after < smallest) & people.published].sum()),
+        people.certainty,
     )
 
 
@@ -286,9 +286,18 @@ def _packed(trees: tuple[Tree, ...]) -> tuple[Codes, Integers, Integers, Codes, 
     return np.concatenate(nodes), offsets, heights, np.concatenate(starts), start_offsets
 
 
-def _known_targets(
-    outcome: Outcome, boxes: Boxes, rule: _Rule
-) -> tuple[int, Integers, Integers, tuple[Certainty, ...], Integers]:
+class _Targets(NamedTuple):
+    """Different rows, the records of each, and what an attacker concludes who knows their quasi-identifiers."""
+
+    weights: Integers
+    published: Mask
+    before: Integers
+    after: Integers
+    wrong: Mask
+    certainty: tuple[Certainty, ...]
+
+
+def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule) -> _Targets:
     """Attack people whose quasi-identifiers are known: each different row once."""
     numbers = boxes.row_class + 1
     for j, tree in enumerate(boxes.trees):
@@ -312,8 +321,7 @@ def _known_targets(
         Certainty(name, *(int(weights[sure[:, s, when] & ~wrong].sum()) for when in range(2)))
         for s, name in enumerate(secrets)
     )
-    published = boxes.row_class[first] >= 0
-    return int(weights[wrong & published].sum()), before, after, certainty, weights
+    return _Targets(weights, boxes.row_class[first] >= 0, before, after, wrong, certainty)
 
 
 def _common_values(outcome: Outcome, boxes: Boxes, secrets: list[str]) -> Codes:

@@ -20,6 +20,7 @@ from veil.plan.linked_tables import Stacked
 from veil.recoding import Mode
 from veil.risk.attack_rates import TriedAttacks
 from veil.risk.attacks import try_attacks
+from veil.risk.refinement import refine
 
 FEWEST = 20
 """Least number of records of which some can be held out."""
@@ -50,7 +51,7 @@ def attacks_on(
         columns = half.table.column_names
         names = _names(outcome.quasi_identifiers if known_columns is None else known_columns)
         targets = _names(outcome.roles.sensitive if secrets is None else secrets)
-        return try_attacks(
+        tried = try_attacks(
             members,
             outsiders,
             half.table.filter(pa.array(visible_mask)),
@@ -63,6 +64,8 @@ def attacks_on(
             seed=seed,
             progress=tracker,
         )
+        tracker.phase("refining labels")
+        return dataclasses.replace(tried, refinements=refine(outcome))
 
 
 def _names(columns: str | Iterable[str]) -> Iterable[str]:

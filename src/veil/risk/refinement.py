@@ -44,7 +44,7 @@ from veil.tables.columns import encode_values, number_rows
 Principle = Literal["order", "price"]
 
 PAIRS = 1_000_000_000
-"""Pairs of classes, or of rows and classes, that are compared; with more, a sample of classes or rows is attacked."""
+"""Pairs of classes, or of rows and classes, that are compared if nothing else is asked for."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,15 @@ class Refinement:
         """Number of records with a sensitive value that becomes certain, in the column with the most."""
         return max((each.after - each.before for each in self.certainty), default=0)
 
+    @property
+    def is_credible(self) -> bool:
+        """Whether the principle is right: guaranteed, or wrong a tenth as often as excluding at random, at most."""
+        return self.is_guaranteed or 10 * self.wrong_share <= 1 - self.remaining_volume
+
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
-        shares = {name: getattr(self, name) for name in ("narrowed_share", "wrong_share", "newly_certain")}
-        return dataclasses.asdict(self) | shares
+        names = ("narrowed_share", "wrong_share", "newly_certain", "is_credible")
+        return dataclasses.asdict(self) | {name: getattr(self, name) for name in names}
 
     def __str__(self) -> str:
         return (
@@ -140,8 +145,11 @@ class Refinement:
         )
 
 
-def refine(release: object) -> tuple[Refinement, ...]:
+def refine(release: object, *, pairs: int = PAIRS) -> tuple[Refinement, ...]:
     """Carry out refinement attacks on a release of a table in memory; none on masks and private releases.
+
+    At most as many pairs of classes, and of rows and classes, are compared; with more, a sample of classes or rows is
+    attacked.
 
     >>> import pyarrow as pa
     >>> import veil
@@ -163,7 +171,9 @@ def refine(release: object) -> tuple[Refinement, ...]:
     passes = isinstance(outcome.recoding, Mode)
     several = len(outcome.parts) > 1
     principles: dict[Principle, bool] = {"order": passes or not several, "price": several}
-    return tuple(_attack(outcome, boxes, principle) for principle, applies in principles.items() if applies)
+    return tuple(
+        _attack(outcome, boxes, principle, pairs) for principle, applies in principles.items() if applies
+    )
 
 
 class _Rule(NamedTuple):
@@ -209,12 +219,12 @@ def _costs(outcome: Outcome, boxes: Boxes, smallest: int) -> tuple[Floats, Float
     return least, most
 
 
-def _attack(outcome: Outcome, boxes: Boxes, principle: Principle) -> Refinement:
+def _attack(outcome: Outcome, boxes: Boxes, principle: Principle, pairs: int) -> Refinement:
     models = outcome.searched.plan.searched_models
     asked = [model.k for model in models if isinstance(model, KAnonymity)]
     smallest = max(asked, default=int(boxes.sizes.min()))
     rule = _rule(outcome, boxes, principle, smallest)
-    targets = _some(boxes.sizes.size, PAIRS // boxes.sizes.size)
+    targets = _some(boxes.sizes.size, pairs // boxes.sizes.size)
     published = np.flatnonzero(boxes.row_class >= 0)
     order = published[np.argsort(boxes.row_class[published], kind="stable")]
     starts = np.searchsorted(boxes.row_class[order], np.arange(boxes.sizes.size + 1))
@@ -235,7 +245,7 @@ def _attack(outcome: Outcome, boxes: Boxes, principle: Principle) -> Refinement:
     generalized_mask = width > 1
     cells = records[:, None] * generalized_mask
     some = generalized_mask.any(axis=1)
-    people = _known_targets(outcome, boxes, rule)
+    people = _known_targets(outcome, boxes, rule, pairs)
     return Refinement(
         principle,
         rule.is_guaranteed,
@@ -297,7 +307,7 @@ class _Targets(NamedTuple):
     certainty: tuple[Certainty, ...]
 
 
-def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule) -> _Targets:
+def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _Targets:
     """Attack people whose quasi-identifiers are known: each different row once."""
     numbers = boxes.row_class + 1
     for j, tree in enumerate(boxes.trees):
@@ -305,7 +315,7 @@ def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule) -> _Targets:
     weights = np.bincount(numbers, weights=boxes.weights).astype(np.int64)
     first = np.zeros(weights.size, np.int64)
     first[numbers[::-1]] = np.arange(numbers.size)[::-1]
-    some = _some(first.size, PAIRS // boxes.sizes.size)
+    some = _some(first.size, pairs // boxes.sizes.size)
     first, weights = first[some], weights[some]
     secrets = [name for name in outcome.roles.sensitive if name in outcome.original.column_names]
     hidden = int(boxes.weights[boxes.row_class < 0].sum())

@@ -17,6 +17,7 @@ Kind = Literal[
     "reveals another column",
     "aggregates of two",
     "row order",
+    "labels exclude values",
     "several rows a person",
     "no model",
     "pseudonyms",

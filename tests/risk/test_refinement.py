@@ -44,7 +44,11 @@ def in_classes(classes, k=2):
     table = pa.table({name: [row[j] for row in classes] for j, name in enumerate(names)})
     table = table.append_column("ill", pa.array([row[3] for row in classes]))
     release = veil.anonymize(
-        table, quasi_identifiers={"town": TOWN, "sex": SEX}, sensitive=["ill"], models=KAnonymity(k), person=None
+        table,
+        quasi_identifiers={"town": TOWN, "sex": SEX},
+        sensitive=["ill"],
+        models=KAnonymity(k),
+        person=None,
     )
     return recoded(release, [row[2] for row in classes])
 
@@ -76,9 +80,13 @@ def test_several_classes_exclude_together_what_none_of_them_does_alone():
 
 
 def test_a_label_that_is_tight_has_a_record_of_each_of_two_values():
-    (price,) = refine(in_classes([("a", "f", (0, 1), "x"), ("a", "m", (0, 1), "x"), *[("b", "f", (0, 0), "y")] * 2]))
+    (price,) = refine(
+        in_classes([("a", "f", (0, 1), "x"), ("a", "m", (0, 1), "x"), *[("b", "f", (0, 0), "y")] * 2])
+    )
     assert (price.downcoded, price.wrong_counts, price.narrowed) == (2, 0, 0)
-    (price,) = refine(in_classes([("a", "f", (0, 1), "x"), ("a", "f", (0, 1), "x"), *[("b", "f", (0, 0), "y")] * 2]))
+    (price,) = refine(
+        in_classes([("a", "f", (0, 1), "x"), ("a", "f", (0, 1), "x"), *[("b", "f", (0, 0), "y")] * 2])
+    )
     assert (price.downcoded, price.wrong_counts) == (2, 2)  # it was not tight
 
 
@@ -87,7 +95,10 @@ def test_a_sensitive_value_becomes_certain_where_the_other_class_is_excluded():
     (price,) = refine(in_classes([*wide, ("c", "f", (1, 0), "flu"), ("d", "f", (1, 0), "flu")]))
     assert [(each.column, each.before, each.after) for each in price.certainty] == [("ill", 0, 2)]
     assert (price.newly_certain, price.below, price.smallest) == (2, 0, 2)
-    assert (price.candidates_before, price.candidates_after) == (3, 3)  # median; those of `cd` had five, and have two
+    assert (price.candidates_before, price.candidates_after) == (
+        3,
+        3,
+    )  # median; those of `cd` had five, and have two
 
 
 def test_fewer_than_k_of_the_later_records_are_under_a_label_that_a_pass_did_not_publish():
@@ -171,7 +182,7 @@ def slow(outcome, principle, smallest):
                 ) if remaining else len(values)  # fmt: skip
                 figures["finer"] += len(rows) * (finest < len(values))
     hidden = set(range(len(truth))) - {row for rows, *_ in classes.values() for row in rows}
-    before, after, sure_before, sure_after = [], [], 0, 0
+    before, after, sure_before, sure_after, mistaken = [], [], 0, 0, 0
     for row, x in enumerate(truth):
         fits = [c for c in classes if all(value in values for value, values in zip(x, c, strict=True))]
         remain = [c for c in fits if x in left[c]]
@@ -184,6 +195,7 @@ def slow(outcome, principle, smallest):
         sure_before += right and len(seen) == 1 and not hidden
         seen = {ill[each] for c in remain for each in classes[c][0]}
         sure_after += right and len(seen) == 1 and bool(fits)
+        mistaken += not right and len(seen) == 1 and bool(fits)
     return {
         **{name: figures[name] for name in ("generalized", "narrowed", "narrowed_by_one", "finer", "wrong")},
         "remaining_values": float(total_values / max(1, figures["generalized"])),
@@ -191,7 +203,7 @@ def slow(outcome, principle, smallest):
         "candidates_before": median_low(before),
         "candidates_after": median_low(after),
         "below": sum(each < smallest for row, each in enumerate(after) if row not in hidden),
-        "certainty": (sure_before, sure_after),
+        "certainty": (sure_before, sure_after, mistaken),
     }
 
 
@@ -204,7 +216,7 @@ def test_figures_are_those_of_going_through_all_combinations(seed, mode):
     for attack in refine(release):
         expected = slow(release.outcome, attack.principle, attack.smallest)
         (secret,) = attack.certainty
-        assert {**attack.to_dict(), "certainty": (secret.before, secret.after)} == (
+        assert {**attack.to_dict(), "certainty": (secret.before, secret.after, secret.mistaken)} == (
             attack.to_dict() | {name: pytest.approx(value) for name, value in expected.items()}
         )
 

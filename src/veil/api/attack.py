@@ -17,7 +17,7 @@ from veil.dp.publish import safepub_of
 from veil.errors import InputError
 from veil.outcome.outcome import Outcome
 from veil.plan.linked_tables import Stacked
-from veil.recoding import Mode
+from veil.recoding import FromTheStart, Mode
 from veil.risk.attack_rates import TriedAttacks
 from veil.risk.attacks import try_attacks
 from veil.risk.refinement import refine
@@ -97,7 +97,8 @@ def _anonymize_half(
         fixed["quasi_identifiers"] = {**plan.quasi_identifiers, **outcome.hierarchies}
     local = outcome.recoding if isinstance(outcome.recoding, Mode) else None
     if safepub_of(plan) is None:
-        fixed["suppression_limit"] = 1.0
+        # FromTheStart has a limit of its own, and leaves nobody out whom it can protect.
+        fixed["suppression_limit"] = 0.0 if isinstance(local, FromTheStart) else 1.0
         if len(outcome.parts) == 1 and local is None:
             fixed |= {"minimum_levels": outcome.levels, "maximum_levels": outcome.levels}
     again = dataclasses.replace(plan, **fixed)

@@ -152,7 +152,7 @@ class Boxes:
 
 
 def _number_boxes(low: Codes, high: Codes, trees: Sequence[Tree]) -> NDArray[np.int64]:
-    """Return the number of the box of each row: 0, 1, …"""
+    """Return the number of the box of each row, in order of first appearance."""
     numbers = np.zeros(len(low), np.int64)
     for j, tree in enumerate(trees):
         values = tree.place.size + 1

@@ -49,11 +49,15 @@ PAIRS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Certainty:
-    """Number of records whose sensitive value is certain to somebody who knows their quasi-identifiers."""
+    """Number of records whose sensitive value is certain to somebody who knows their quasi-identifiers.
+
+    `mistaken` are those whose own class is excluded: here the value that seems certain is one of other records.
+    """
 
     column: str
     before: int
     after: int
+    mistaken: int
 
 
 @dataclass(frozen=True)
@@ -273,7 +277,8 @@ def _countable(outcome: Outcome) -> Mask:
     return np.array(
         [
             not all(
-                "*" in hierarchy.labels[level] for hierarchy, level in zip(hierarchies, part.levels, strict=True)
+                "*" in hierarchy.labels[level]
+                for hierarchy, level in zip(hierarchies, part.levels, strict=True)
             )
             for part in outcome.parts
         ],
@@ -328,7 +333,12 @@ def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _
         _common_values(outcome, boxes, secrets), hidden,
     )  # fmt: skip
     certainty = tuple(
-        Certainty(name, *(int(weights[sure[:, s, when] & ~wrong].sum()) for when in range(2)))
+        Certainty(
+            name,
+            int(weights[sure[:, s, 0] & ~wrong].sum()),
+            int(weights[sure[:, s, 1] & ~wrong].sum()),
+            int(weights[sure[:, s, 1] & wrong].sum()),
+        )
         for s, name in enumerate(secrets)
     )
     return _Targets(weights, boxes.row_class[first] >= 0, before, after, wrong, certainty)

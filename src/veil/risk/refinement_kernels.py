@@ -298,8 +298,8 @@ def candidates(
                     c = fitting[at]
                     if when == 1 and own[c] > lowest:
                         continue
-                    shared = np.int64(values[c, s])
-                    value = shared if value == -2 or value == shared else -1  # noqa: PLR1714 - not in a kernel
+                    shared = int(values[c, s])
+                    value = shared if value == -2 or value == shared else -1
                 hidden = suppressed > 0 and (when == 0 or lowest == np.inf)
                 sure[row, s, when] = value >= 0 and not hidden
     return before, after, wrong, sure

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import veil
 from veil import hierarchies as h
-from veil.errors import NoSolutionError
+from veil.errors import ImpossibleError, NoSolutionError
 from veil.outcome.assemble import assemble
 from veil.outcome.outcome import Outcome, RecodedPart
 from veil.recoding import FastIterative, FromTheStart, Iterative, Mode, SinglePass
@@ -55,7 +55,7 @@ def random_release(
             local=mode,
             **({"person": None} | limit | options),
         )
-    except NoSolutionError:
+    except (ImpossibleError, NoSolutionError):
         return None
 
 
@@ -89,7 +89,10 @@ def cheapest_recoding(release: veil.Release, smallest: int) -> list[tuple[int, .
                     )
                     for j, hierarchy in enumerate(problem.hierarchies)
                 )
-                label[key] = int(problem.cost_of(np.array([common] * len(block)), np.array(block)).sum()), common
+                label[key] = (
+                    int(problem.cost_of(np.array([common] * len(block)), np.array(block)).sum()),
+                    common,
+                )
             total += label[key][0]
             for row in block:
                 levels[row] = label[key][1]

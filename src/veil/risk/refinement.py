@@ -27,6 +27,7 @@ attacker whose principle does not hold believes falsehoods.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -136,6 +137,11 @@ class Refinement:
         """Whether the principle is right: guaranteed, or wrong a tenth as often as excluding at random, at most."""
         return self.is_guaranteed or 10 * self.wrong_share <= 1 - self.remaining_volume
 
+    @property
+    def credibly_downcoded(self) -> int:
+        """Records that can be published more finely; none where conclusions by counting are often wrong."""
+        return self.downcoded if 10 * self.wrong_counts <= self.downcoded else 0
+
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
         names = ("narrowed_share", "wrong_share", "newly_certain", "is_credible")
@@ -166,18 +172,21 @@ def refine(release: object, *, pairs: int = PAIRS) -> tuple[Refinement, ...]:
     >>> [each.narrowed for each in refine(release)]
     [0]
     """
-    outcome = require_outcome(release)
-    if outcome.prepared is None or outcome.statement is not None or not outcome.parts:
-        return ()
+    return tuple(refinements(require_outcome(release), pairs))
+
+
+def refinements(outcome: Outcome, pairs: int) -> Iterator[Refinement]:
+    """Carry out one attack after the other, the principle of the recoding first; see `refine`."""
+    if outcome.prepared is None or outcome.statement is not None:
+        return
     boxes = Boxes.of(outcome)
     if not boxes.sizes.size:
-        return ()
-    passes = isinstance(outcome.recoding, Mode)
+        return
     several = len(outcome.parts) > 1
-    principles: dict[Principle, bool] = {"order": passes or not several, "price": several}
-    return tuple(
-        _attack(outcome, boxes, principle, pairs) for principle, applies in principles.items() if applies
-    )
+    if isinstance(outcome.recoding, Mode) or not several:
+        yield _attack(outcome, boxes, "order", pairs)
+    if several:
+        yield _attack(outcome, boxes, "price", pairs)
 
 
 class _Rule(NamedTuple):

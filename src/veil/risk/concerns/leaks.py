@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from veil.base.wording import Phrase
 from veil.risk.concerns.concern import Concern, percent
 from veil.risk.concerns.context import SAMPLE, Codes, ReleaseContext, Rows, can_be_compared, whole_groups
-from veil.risk.refinement import refine
+from veil.risk.refinement import refinements
 from veil.tables.columns import encode_values, is_quantity, is_text, ranks
 
 REVEALS = 0.5
@@ -290,10 +290,10 @@ def excluding_labels(context: ReleaseContext) -> Iterator[Concern]:
     """Find labels chosen record by record that say who is not in a class."""
     if context.is_private or len(context.outcome.parts) < 2:
         return
-    attack = next(iter(refine(context.outcome, pairs=_PAIRS)), None)
+    attack = next(refinements(context.outcome, _PAIRS), None)
     if attack is None or not attack.is_credible:
         return
-    downcoded = attack.downcoded / attack.records
+    downcoded = attack.credibly_downcoded / attack.records
     if attack.newly_certain or max(attack.narrowed_share, downcoded) >= _EXCLUDED:
         yield Concern(
             "labels exclude values",

@@ -122,6 +122,23 @@ def test_full_domain_releases_masks_and_private_ones_give_nothing_away_in_this_w
     (order,) = refine(veil.anonymize(table, quasi_identifiers=levels, models=KAnonymity(2), person=None))
     assert (order.principle, order.narrowed, order.downcoded, order.newly_certain) == ("order", 0, 0, 0)
     assert order.remaining_volume == order.remaining_values == 1
+    table = pa.table({"age": [1, 1, 2, 2], "ill": [["x"], ["y"], ["x"], ["x"]]})
+    (order,) = refine(
+        veil.anonymize(
+            table,
+            quasi_identifiers={"age": h.intervals(2)},
+            sensitive="ill",
+            models=KAnonymity(2),
+            person=None,
+        )
+    )
+    assert (order.generalized, order.remaining_values, order.remaining_volume, order.certainty) == (
+        0,
+        1,
+        1,
+        (),
+    )
+    table = pa.table({"town": list("abcdabcd"), "sex": list("ffffmmmm")})
     assert refine(veil.mask(table, [Mondrian(["town", "sex"], KAnonymity(2))], person=None)) == ()
 
 
@@ -198,8 +215,8 @@ def slow(outcome, principle, smallest):
         mistaken += not right and len(seen) == 1 and bool(fits)
     return {
         **{name: figures[name] for name in ("generalized", "narrowed", "narrowed_by_one", "finer", "wrong")},
-        "remaining_values": float(total_values / max(1, figures["generalized"])),
-        "remaining_volume": float(total_volume / max(1, some)),
+        "remaining_values": float(total_values / figures["generalized"]) if figures["generalized"] else 1.0,
+        "remaining_volume": float(total_volume / some) if some else 1.0,
         "candidates_before": median_low(before),
         "candidates_after": median_low(after),
         "below": sum(each < smallest for row, each in enumerate(after) if row not in hidden),

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.models import KAnonymity
@@ -180,7 +181,7 @@ def refinements(outcome: Outcome, pairs: int) -> Iterator[Refinement]:
     if outcome.prepared is None or outcome.statement is not None:
         return
     boxes = Boxes.of(outcome)
-    if not boxes.sizes.size:
+    if not boxes.low.size:  # no class, or no generalized column
         return
     several = len(outcome.parts) > 1
     if isinstance(outcome.recoding, Mode) or not several:
@@ -266,8 +267,8 @@ def _attack(outcome: Outcome, boxes: Boxes, principle: Principle, pairs: int) ->
         int(cells.sum()),
         int(cells[weak < width].sum()),
         int(cells[left < width].sum()),
-        float((cells * (left / width)).sum() / max(1, cells.sum())),
-        float((records * volume)[some].sum() / max(1, records[some].sum())),
+        _mean(left / width, cells),
+        _mean(volume, records * some),
         int((records[:, None] * (finer > 0)).sum()),
         int(implied.sum()),
         int(people.weights[people.wrong & people.published].sum()),
@@ -331,7 +332,11 @@ def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _
     first[numbers[::-1]] = np.arange(numbers.size)[::-1]
     some = _some(first.size, pairs // boxes.sizes.size)
     first, weights = first[some], weights[some]
-    secrets = [name for name in outcome.roles.sensitive if name in outcome.original.column_names]
+    secrets = [
+        field.name
+        for field in outcome.original.schema
+        if field.name in outcome.roles.sensitive and not pa.types.is_nested(field.type)
+    ]
     hidden = int(boxes.weights[boxes.row_class < 0].sum())
     columns = np.argsort((boxes.high - boxes.low).mean(axis=0) / [tree.place.size for tree in boxes.trees])
     low, high, places = (
@@ -373,6 +378,11 @@ def _some(number: int, most: int) -> Integers:
     if number <= most:
         return np.arange(number, dtype=np.int64)
     return np.sort(np.random.default_rng(0).choice(number, max(1, most), replace=False)).astype(np.int64)
+
+
+def _mean(values: Floats, weights: Integers) -> float:
+    """Return the mean of values with weights; 1, as nothing is excluded, if there are none."""
+    return float((values * weights).sum() / weights.sum()) if weights.any() else 1.0
 
 
 def _median(values: Integers, weights: Integers) -> float:

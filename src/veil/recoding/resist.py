@@ -4,12 +4,12 @@ Labels that are as fine as possible exclude values (`veil.risk.refine`): a recor
 label if it fitted. Here some records, or whole classes, get a more expensive label of the same release at random, as
 long as that costs no more than a budget. No label is new, and no class becomes smaller than it has to be.
 
-With `split`, records move one by one, in random order, to any label that fits their values. Given the set of labels
-and the labels of all others, a record of a class with n records gets another label with a probability of at least
-s (n - k) / n if the turn came to a share s of all records, and then a label of cost c with a probability proportional
-to 1 / c². So no value that a label covers can be excluded with certainty because records with this value have a
-cheaper label with more than k records, and the odds of two values change by no more than the inverse of that
-probability.
+With `split`, records move one by one, in random order, to any label that fits their values; a class that others have
+joined can spare as many. For a fixed recoding, and a budget that is large against the cost of one record: if the turn
+comes to a share s of all records, a record in a class of n moves with a probability of at least s (n - k) / n, and then
+to a label of cost c with a probability proportional to 1 / c². So if records with some value have a cheaper label in a
+class of more than k, a more expensive label that covers the value does not exclude it with certainty, and multiplies
+its odds by no less than that probability.
 
 Without `split`, classes move as a whole to labels above their own, so all models that survive unions of classes stay
 fulfilled. A label that is not above a cheaper one, but crosses it, then excludes as much as before.
@@ -142,6 +142,7 @@ def _move_records(
         if c != own:
             target[row] = c
             spare[own] -= counts[row]
+            spare[c] += counts[row]
     return target
 
 

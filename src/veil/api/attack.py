@@ -20,6 +20,7 @@ from veil.plan.linked_tables import Stacked
 from veil.plan.recoding import FromTheStart, FullDomain
 from veil.risk.attack_rates import TriedAttacks
 from veil.risk.attacks import try_attacks
+from veil.risk.refinement import refine
 
 FEWEST = 20
 """Least number of records of which some can be held out."""
@@ -50,7 +51,7 @@ def attacks_on(
         columns = half.table.column_names
         names = _names(outcome.quasi_identifiers if known_columns is None else known_columns)
         targets = _names(outcome.roles.sensitive if secrets is None else secrets)
-        return try_attacks(
+        tried = try_attacks(
             members,
             outsiders,
             half.table.filter(pa.array(visible_mask)),
@@ -63,6 +64,8 @@ def attacks_on(
             seed=seed,
             progress=tracker,
         )
+        tracker.phase("refining labels")
+        return dataclasses.replace(tried, refinements=refine(outcome))
 
 
 def _names(columns: str | Iterable[str]) -> Iterable[str]:
@@ -92,10 +95,9 @@ def _anonymize_half(
     fixed: dict[str, Any] = {"person": person}
     if plan.quasi_identifiers and outcome.prepared is not None:
         fixed["quasi_identifiers"] = {**plan.quasi_identifiers, **outcome.hierarchies}
-    if safepub_of(plan) is None and not isinstance(
-        plan.recoding, FromTheStart
-    ):  # which has a limit of its own
-        fixed["suppression_limit"] = 1.0
+    if safepub_of(plan) is None:
+        # FromTheStart has a limit of its own, and leaves nobody out whom it can protect.
+        fixed["suppression_limit"] = 0.0 if isinstance(plan.recoding, FromTheStart) else 1.0
         if len(outcome.parts) == 1 and isinstance(plan.recoding, FullDomain):
             fixed |= {"minimum_levels": outcome.levels, "maximum_levels": outcome.levels}
     again = dataclasses.replace(plan, **fixed)

@@ -357,7 +357,8 @@ class Release:
 
         An attacker tries to single out, to link and to infer people inside and outside of that half: see
         `veil.risk.try_attacks`. The transformation stays; records that break a promise among fewer people are
-        suppressed. Nothing is published, and no budget is spent.
+        suppressed. Nothing is published, and no budget is spent. Its `refinements` are about this very release: what
+        the choice of labels says about who is not in a class (`veil.risk.refine`).
 
         Parameters
         ----------

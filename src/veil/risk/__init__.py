@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from veil.risk.linkage import linkage_experiment
     from veil.risk.minimality import transparency
     from veil.risk.overlap import intersection
+    from veil.risk.refinement import refine
     from veil.risk.singling_out import singled_out
     from veil.risk.special_uniques import suda
     from veil.risk.uniques import population_uniques
@@ -40,6 +41,7 @@ __all__ = [
     "linkage_experiment",
     "population_uniques",
     "propose_roles",
+    "refine",
     "riskiest",
     "singled_out",
     "suda",
@@ -64,6 +66,7 @@ _HOMES = {
     "linkage_experiment": "linkage",
     "population_uniques": "uniques",
     "propose_roles": "identify.roles",
+    "refine": "refinement",
     "riskiest": "combinations",
     "singled_out": "singling_out",
     "suda": "special_uniques",

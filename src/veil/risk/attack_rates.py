@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from veil.risk.refinement import Refinement
 
 Z = 1.959963984540054
 """The normal quantile of 95 % confidence intervals."""
@@ -133,6 +136,9 @@ class TriedAttacks:
         The columns of the two files that are linked; empty if too few are known.
     members, outsiders
         Number of records in the input of the release, and of records that were held out.
+    refinements
+        What the choice of labels says about who is not in a class, in the release itself: see
+        `veil.risk.refine`.
     """
 
     known: tuple[str, ...]
@@ -140,6 +146,7 @@ class TriedAttacks:
     members: int
     outsiders: int
     attacks: tuple[TriedAttack, ...]
+    refinements: tuple[Refinement, ...] = ()
 
     def __getitem__(self, kind: Kind) -> TriedAttack:
         return next(each for each in self.attacks if each.kind == kind)
@@ -152,8 +159,9 @@ class TriedAttacks:
             "members": self.members,
             "outsiders": self.outsiders,
             "attacks": [each.to_dict() for each in self.attacks],
+            "refinements": [each.to_dict() for each in self.refinements],
         }
 
     def __str__(self) -> str:
         head = f"known: {', '.join(self.known)}; {self.members:,} members, {self.outsiders:,} others"
-        return "\n".join([head, *map(str, self.attacks)])
+        return "\n".join([head, *map(str, self.attacks), *map(str, self.refinements)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,8 @@ from veil import DistinctLDiversity, KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
 from veil.masking import RankSwapping
+from veil.recoding import FromTheStart
+from veil.risk import refine
 from veil.risk.concerns.concern import Concern
 from veil.risk.concerns.leaks import hide, neighbours, share_revealed
 
@@ -248,3 +251,55 @@ def test_masks_keep_or_lose_their_order_as_asked() -> None:
     kept = veil.mask(table, RankSwapping(["age"], p=20), order="input")
     assert concern(kept, "row order") is not None
     assert concern(veil.mask(table, RankSwapping(["age"], p=20)), "row order") is None
+
+
+# --- labels chosen record by record ---------------------------------------------------------------
+
+
+def in_passes(models: object, **options: Any) -> Release:
+    rng = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "age": rng.integers(0, 64, 400),
+            "sex": rng.choice(["f", "m"], 400),
+            "ill": rng.choice(["flu", "gout", "flu"], 400),
+        }
+    )
+    return veil.anonymize(
+        table,
+        quasi_identifiers={"age": h.intervals(4, 8, 16, 32), "sex": h.table([["f", "*"], ["m", "*"]])},
+        sensitive="ill",
+        models=models,
+        person=None,
+        **options,
+    )
+
+
+def test_labels_chosen_record_by_record_say_who_is_not_in_a_class() -> None:
+    found = concern(in_passes(KAnonymity(5), local=FromTheStart(50)), "labels exclude values")
+    assert found is not None
+    assert "Recode all records alike" in found.step
+    assert "lose values" in found.statement
+    assert concern(in_passes(KAnonymity(5)), "labels exclude values") is None
+
+
+def test_with_diversity_no_value_becomes_certain_by_excluding() -> None:
+    release = in_passes([KAnonymity(5), DistinctLDiversity("ill", 2)], local=FromTheStart(50))
+    order, price = refine(release)
+    assert order.is_guaranteed
+    assert order.newly_certain == price.newly_certain == 0
+    assert order.narrowed
+
+
+def test_attacks_and_the_report_have_the_refinements_of_the_release_itself(tmp_path: Path) -> None:
+    release = in_passes(KAnonymity(5), local=FromTheStart(50))
+    tried = release.attacks()
+    assert [each.principle for each in tried.refinements] == ["order", "price"]
+    assert tried.refinements == refine(release)
+    assert tried.to_dict()["refinements"][0]["narrowed"] == tried.refinements[0].narrowed
+    assert "refinement by order" in str(tried)
+    release.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "What the choice of labels excludes" in page
+    in_passes(KAnonymity(5)).report(tmp_path / "plain.html")
+    assert "What the choice of labels excludes" not in (tmp_path / "plain.html").read_text()

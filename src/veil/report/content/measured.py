@@ -23,6 +23,7 @@ from veil.report.content.distributions import frequencies
 from veil.report.content.utility import UtilityFigures
 from veil.risk import analyze
 from veil.risk.analysis import RiskAnalysis
+from veil.risk.refinement import refine
 from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
@@ -67,6 +68,7 @@ class Findings:
             "threshold": self.after.attackers.threshold,
             "before": None if self.before is None else _risk(self.before),
             "after": _risk(self.after),
+            "refinements": [] if self.private else [each.to_dict() for each in refine(self.outcome)],
         }
 
     @functools.cached_property

@@ -59,8 +59,33 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
         Picture("risks", text("annex.risk_pictures")),
         Heading(text("annex.single_columns_reveal")),
         *_attribute_risks(before, after),
+        *_refinements(measures["refinements"]),
     ]
     return tuple(blocks)
+
+
+def _refinements(attacks: list[dict[str, Any]]) -> list[Block]:
+    """Return what labels say about who is not in a class, if records have labels of their own."""
+    if not any(each["principle"] == "price" for each in attacks):
+        return []
+    lines: list[tuple[str, Any]] = [
+        (text("annex.refined_narrowed"), lambda each: percent(each["narrowed_share"])),
+        (text("annex.refined_values"), lambda each: percent(each["remaining_values"])),
+        (text("annex.refined_volume"), lambda each: percent(each["remaining_volume"])),
+        (text("annex.refined_finer"), lambda each: number(each["finer"])),
+        (text("annex.refined_downcoded"), lambda each: number(each["downcoded"])),
+        (text("annex.refined_candidates"), lambda each: f"{number(each['candidates_before'])} → {number(each['candidates_after'])}"),
+        (text("annex.refined_below"), lambda each: number(each["below"])),
+        (text("annex.refined_certain"), lambda each: number(each["newly_certain"])),
+        (text("annex.refined_wrong"), lambda each: percent(each["wrong_share"])),
+    ]  # fmt: skip
+    headings = (text("annex.measure"), *(text(f"annex.refined_by_{each['principle']}") for each in attacks))
+    rows = tuple((name, *(spell(each) for each in attacks)) for name, spell in lines)
+    return [
+        Heading(text("annex.refined")),
+        Paragraph(text("annex.refined_about")),
+        TableBlock(headings, rows, right=tuple(range(1, len(headings)))),
+    ]
 
 
 def _suppressed(facts: dict[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from veil.plan.linked_tables import Stacked
 from veil.risk.concerns.concern import KINDS, Concern, Concerns
 from veil.risk.concerns.contents import identifying_texts
 from veil.risk.concerns.context import ReleaseContext
-from veil.risk.concerns.leaks import revealing_columns, revealing_order
+from veil.risk.concerns.leaks import excluding_labels, revealing_columns, revealing_order
 from veil.risk.concerns.linked_tables import about, each_table
 from veil.risk.concerns.unique import unique_columns, unique_in_classes, unique_together
 from veil.risk.concerns.unjudged import (
@@ -65,6 +65,7 @@ def _find(outcome: Outcome) -> list[Concern]:
         *aggregates_of_two(context),
         *exact_values(context),
         *revealing_order(context),
+        *excluding_labels(context),
         *several_rows(context),
         *empty_promise(context),
         *without_model(context),

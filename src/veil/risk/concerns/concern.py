@@ -18,6 +18,7 @@ Kind = Literal[
     "aggregates of two",
     "exact values of classes",
     "row order",
+    "labels exclude values",
     "several rows a person",
     "no model",
     "pseudonyms",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from veil.base.wording import Phrase
 from veil.risk.concerns.concern import Concern, percent
 from veil.risk.concerns.context import SAMPLE, Codes, ReleaseContext, Rows, can_be_compared, whole_groups
+from veil.risk.refinement import refinements
 from veil.tables.columns import encode_values, is_quantity, is_text, ranks
 
 REVEALS = 0.5
@@ -35,6 +36,12 @@ _NOT_BY_CHANCE = 8
 
 _FEW_VALUES = SAMPLE // 10
 """Number of different values of which a sample has several records each."""
+
+_EXCLUDED = 0.01
+"""Share of generalized cells, or of records, from which on what labels exclude is worth a word."""
+
+_PAIRS = 200_000_000
+"""Pairs of classes, or of rows and classes, that are compared to find what labels exclude: in about a second."""
 
 Pairs = tuple[Rows, Rows]
 
@@ -277,3 +284,29 @@ def _neighbours_in(context: ReleaseContext, name: str, rows: Rows) -> Pairs:
 def _ranks(places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of smaller values, so that gaps between values make no distance."""
     return np.searchsorted(np.sort(places), places).astype(np.int64)
+
+
+def excluding_labels(context: ReleaseContext) -> Iterator[Concern]:
+    """Find labels chosen record by record that say who is not in a class."""
+    if context.is_private or len(context.outcome.parts) < 2:
+        return
+    attack = next(refinements(context.outcome, _PAIRS), None)
+    if attack is None or not attack.is_credible:
+        return
+    downcoded = attack.credibly_downcoded / attack.records
+    if attack.newly_certain or max(attack.narrowed_share, downcoded) >= _EXCLUDED:
+        yield Concern(
+            "labels exclude values",
+            (),
+            Phrase(
+                "Labels were chosen record by record, as fine as possible, and so say who is not in a class: {narrowed} of "
+                "the generalized cells lose values, {downcoded} of the records could be published more finely, and "
+                "{certain:,} sensitive values become certain to somebody who knows the quasi-identifiers. No class "
+                "becomes smaller.",
+                narrowed=percent(attack.narrowed_share),
+                downcoded=percent(downcoded),
+                certain=attack.newly_certain,
+            ),
+            "Recode all records alike, which excludes nothing, or add a model for sensitive columns, such as "
+            "DistinctLDiversity: with it, no value becomes certain.",
+        )

@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.utility.comparison import Comparison
-from veil.utility.features import (
+from veil.utility.forest import Forest
+from veil.utility.performance import Performance, performance
+from veil.utility.training import (
     NEVER_SEEN,
     TableSide,
     collapse_rows,
@@ -33,8 +35,6 @@ from veil.utility.features import (
     sides,
     target_classes,
 )
-from veil.utility.forest import Forest
-from veil.utility.performance import Performance, performance
 
 Classifier = Literal["logistic regression", "naive bayes", "random forest", "decision tree"]
 CLASSIFIERS: tuple[Classifier, ...] = get_args(Classifier)

@@ -149,7 +149,7 @@ def test_intervals_and_sets_of_a_partition_are_read():
 
 def test_what_cannot_be_bounded_is_refused():
     table = pa.table({"age": [21, 23, 35, 35], "pay": [1.0, 2.0, 3.0, 4.0]})
-    release = veil.mask(table, PRAM(["age"], keep=0.5), person=None)
+    release = veil.mask(table, PRAM("age", 0.5), person=None)
     with refused(InputError, "'age'", "PRAM"):
         count_bounds(release, {"age": [21]})
     release = veil.mask(table, Mondrian({"age": None}, KAnonymity(2), numbers="means"), person=None)

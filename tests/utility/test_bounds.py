@@ -37,7 +37,11 @@ def completions(rows):
         yield list(zip(values[::2], values[1::2], strict=True))
 
 
-@given(st.lists(CELLS, min_size=1, max_size=4), st.sets(st.sampled_from([21, 23, 35])), st.sets(st.sampled_from("abc")))
+@given(
+    st.lists(CELLS, min_size=1, max_size=4),
+    st.sets(st.sampled_from([21, 23, 35])),
+    st.sets(st.sampled_from("abc")),
+)
 @settings(max_examples=150)
 def test_bounds_are_the_extremes_of_all_completions_and_the_estimate_is_their_mean(rows, ages, jobs):
     assume(any(row != ("*", "*") for row in rows))
@@ -58,7 +62,9 @@ def test_bounds_are_the_extremes_of_all_completions_and_the_estimate_is_their_me
 def test_means_lie_between_those_of_all_completions(rows):
     assume(set(rows) != {"*"})
     bounds = mean_bounds(pa.table({"age": rows}), "age", hierarchies={"age": AGES})
-    means = [sum(values) / len(values) for values in itertools.product(*(COVERS["age"][text] for text in rows))]
+    means = [
+        sum(values) / len(values) for values in itertools.product(*(COVERS["age"][text] for text in rows))
+    ]
     assert bounds.lower == pytest.approx(min(means))
     assert bounds.upper == pytest.approx(max(means))
     assert bounds.lower - 1e-9 <= bounds.estimate <= bounds.upper + 1e-9

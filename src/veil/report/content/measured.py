@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.outcome.generalize import Choice
 from veil.outcome.outcome import Outcome
 from veil.population import Population
 from veil.published.table import Published
-from veil.report.content.association import associations, codes_of
+from veil.report.content.association import Shares, associations, codes_of, shares_of
 from veil.report.content.disclosure import hides_records, hides_search, is_treated, shown_rows
 from veil.report.content.distributions import frequencies
 from veil.report.content.utility import UtilityFigures
@@ -27,9 +28,13 @@ from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
 from veil.utility.comparison import has_values
+from veil.utility.labelled import LabelledTable
 
 MOST_COLUMNS = 16
 """Columns whose associations fit on a page."""
+
+MOST_SHARED_VALUES = 1_000
+"""Values of a column over which labels are spread."""
 
 MOST_NODES = 2_000
 """Nodes of the solution space that are listed."""
@@ -166,9 +171,22 @@ class Findings:
             "left_out": len(names) - len(some),
             "before": None if self.private else self._associations_before(some),
             "after": associations(
-                [codes_of(table[name].filter(pa.array(visible_mask)), counts) for name in some], counts
+                [self._released_column(name, visible_mask, counts) for name in some], counts
             ),
         }
+
+    @functools.cached_property
+    def _labelled(self) -> LabelledTable:
+        return LabelledTable.of(self.outcome)
+
+    def _released_column(
+        self, name: str, visible_mask: NDArray[np.bool_], weights: NDArray[np.int64] | None
+    ) -> NDArray[np.int64] | Shares:
+        if len(self.outcome.parts) > 1 and name in self.outcome.hierarchies:
+            column = self._labelled[name]
+            if column.is_mixed and len(column.values) <= MOST_SHARED_VALUES:
+                return shares_of(column, visible_mask, weights)
+        return codes_of(self.outcome.table[name].filter(pa.array(visible_mask)), weights)
 
     def _associations_before(self, names: list[str]) -> list[list[float | None]] | None:
         outcome, table, prepared = self.outcome, self.outcome.original, self.outcome.prepared

@@ -71,9 +71,18 @@ def _from_shared(name: str) -> Task:
     prefix = "adult_hierarchy_" if name == "adult" else "fars_int_hierarchy_"
     table = read(folder / ("adult.csv" if name == "adult" else "fars_int.csv")).table
     if name == "adult":
-        columns = "sex age race marital-status education native-country workclass salary-class".split()
+        columns = [
+            "sex",
+            "age",
+            "race",
+            "marital-status",
+            "education",
+            "native-country",
+            "workclass",
+            "salary-class",
+        ]
     else:
-        columns = "iage irace ideathmon ideathday isex ihispanic iinjury".split()
+        columns = ["iage", "irace", "ideathmon", "ideathday", "isex", "ihispanic", "iinjury"]
     target = "occupation" if name == "adult" else None
     return Task(table, {column: h.read(folder / f"{prefix}{column}.csv") for column in columns}, target)
 

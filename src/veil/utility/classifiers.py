@@ -31,7 +31,6 @@ from veil.utility.performance import Performance, performance
 from veil.utility.training import (
     NEVER_SEEN,
     TableSide,
-    Target,
     collapse_rows,
     features_of,
     folds_of,

@@ -29,6 +29,7 @@ from veil.tables.text import canonical_text
 from veil.utility import Comparison
 from veil.utility.comparison import has_values
 from veil.utility.labelled import LabelledTable
+from veil.utility.labels import LabelledColumn
 
 MOST_COLUMNS = 16
 """Columns whose associations fit on a page."""
@@ -51,7 +52,7 @@ class Findings:
     """
 
     def __init__(self, outcome: Outcome, *, private: bool = False, exact: bool = False) -> None:
-        self.outcome, self.private = outcome, private
+        self.outcome, self.private, self.exact = outcome, private, exact
         self.hides = not exact and hides_records(outcome)
 
     def _is_withheld(self, name: str) -> bool:
@@ -149,7 +150,14 @@ class Findings:
         """The frequencies of the released values, before and after."""
         names = [name for name in self.outcome.table.column_names if self._is_spelled(name)]
         return [
-            frequencies(self.outcome, name, private=self.private, withheld=self._is_withheld(name))
+            frequencies(
+                self.outcome,
+                name,
+                private=self.private,
+                withheld=self._is_withheld(name),
+                labels=self._labels_of_several_levels(name),
+                exact=self.exact,
+            )
             for name in names
         ]
 
@@ -175,6 +183,14 @@ class Findings:
             ),
         }
 
+    def _labels_of_several_levels(self, name: str) -> LabelledColumn | None:
+        """Return the labels of a column, if they are of several levels; None if they are not, or are too many."""
+        outcome = self.outcome
+        if len(outcome.parts) < 2 or name not in outcome.hierarchies or name in outcome.roles.microaggregated:
+            return None
+        column = self._labelled[name]
+        return column if column.is_mixed and len(column.values) <= MOST_SHARED_VALUES else None
+
     @functools.cached_property
     def _labelled(self) -> LabelledTable:
         return LabelledTable.of(self.outcome)
@@ -182,10 +198,9 @@ class Findings:
     def _released_column(
         self, name: str, visible_mask: NDArray[np.bool_], weights: NDArray[np.int64] | None
     ) -> NDArray[np.int64] | Shares:
-        if len(self.outcome.parts) > 1 and name in self.outcome.hierarchies:
-            column = self._labelled[name]
-            if column.is_mixed and len(column.values) <= MOST_SHARED_VALUES:
-                return shares_of(column, visible_mask, weights)
+        column = self._labels_of_several_levels(name)
+        if column is not None:
+            return shares_of(column, visible_mask, weights)
         return codes_of(self.outcome.table[name].filter(pa.array(visible_mask)), weights)
 
     def _associations_before(self, names: list[str]) -> list[list[float | None]] | None:

@@ -26,8 +26,7 @@ from veil.hierarchies.hierarchy import ROOT
 from veil.tables.columns import is_number
 from veil.utility.column import number_keys
 from veil.utility.comparison import Comparison
-from veil.utility.distributions import order_values
-from veil.utility.labels import LabelledColumn
+from veil.utility.distributions import label_shares, order_values
 from veil.utility.numeric import numbers
 
 Integers = NDArray[np.int64]
@@ -145,35 +144,6 @@ def _categorical(comparison: Comparison, name: str) -> tuple[Part, Part]:
         return (before, before, len(values), None, None), (codes, each_value, len(members), None, members)
     labels, shown_codes, expected_codes = released_codes(comparison, name)
     return (before, before, len(values), None, None), (shown_codes, expected_codes, len(labels), None, None)
-
-
-def label_shares(comparison: Comparison, name: str) -> tuple[Integers, Floats] | None:
-    """Return the label of each record, and the share of each original value in each label.
-
-    Values are those of the input, in order. None unless the column shows labels of several levels.
-    """
-    if name not in comparison.columns:
-        return None
-    labels = LabelledColumn.of(
-        name,
-        comparison.released[name],
-        comparison.columns[name].hierarchy,
-        comparison.released_suppressed,
-        original=comparison.original[name],
-        marker=comparison.marker,
-    )
-    if not labels.is_mixed:
-        return None
-    (values, _), _ = order_values(comparison, name)
-    place = {value: code for code, value in enumerate(values)}
-    shares = np.zeros((len(labels.labels), len(values)))
-    places = np.array([place.get(value, -1) for value in labels.values], np.int64)
-    # Values of the hierarchy that no record has are left out.
-    shares[:, places[places >= 0]] = labels.membership()[:, places >= 0]
-    codes = np.full(comparison.records, len(labels.labels) - 1, np.int64)
-    present = comparison.place >= 0
-    codes[present] = labels.codes[comparison.place[present]]
-    return codes, shares
 
 
 def released_codes(comparison: Comparison, name: str) -> tuple[list[str | None], Integers, Integers]:

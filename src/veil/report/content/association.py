@@ -107,7 +107,8 @@ def _shared_v(first: Codes | Shares, second: Codes | Shares, weights: Codes | No
     if min(table.shape) < 2 or n <= 1.0:
         return None
     expected = np.outer(table.sum(axis=1), table.sum(axis=0))
-    return _corrected_v(float((np.square(table) / expected).sum()) - 1.0, *table.shape, n)
+    r, k = table.shape
+    return _corrected_v(float((np.square(table) / expected).sum()) - 1.0, r, k, n)
 
 
 def codes_of(column: pa.ChunkedArray, weights: Codes | None = None) -> Codes:

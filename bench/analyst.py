@@ -168,7 +168,7 @@ WAYS: dict[str, Way] = {
     "top-down": _mask(TopDownSpecialization, hierarchies=True),
     "Mondrian, hierarchies": _mask(Mondrian, hierarchies=True),
     "Mondrian, intervals": _mask(Mondrian, hierarchies=False),
-    "FromTheStart": _plan(local=FromTheStart(1000), quality=Loss()),
+    "FromTheStart": _plan(recoding=FromTheStart(1000), quality=Loss()),
     "subtree": _plan(recoding="subtree", suppression_limit=1.0),
     "cells": _plan(recoding="cells", time_limit=10),
 }

@@ -256,4 +256,5 @@ def _least_mean(least: Floats, counts: Floats, optional: Mask) -> float:
     means = totals / numbers if order.size else np.empty(0)
     # A single record of the least number may be the only one that has a number.
     first = [float(least[order[0]])] if order.size and number == 0 else []
-    return min(*means.tolist(), *first, *([total / number] if number else []), math.inf)
+    candidates: list[float] = [*means.tolist(), *first, *([total / number] if number else [])]
+    return min(candidates, default=math.inf)

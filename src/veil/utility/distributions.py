@@ -277,7 +277,7 @@ def _shares_or_blank(
         return None
     codes, shares = mixed
     values = [*order_values(comparison, name)[0][0], ROOT]
-    blank = (shares > 0).all(axis=1)
+    blank: NDArray[np.bool_] = np.logical_and.reduce(shares > 0, axis=1)
     shares = np.column_stack([np.where(blank[:, None], 0.0, shares), blank])
     return values, codes, shares
 

@@ -195,7 +195,8 @@ def target_of(comparison: Comparison, name: str) -> Target:
     mixed = label_shares(comparison, name)
     if mixed is not None:
         shown, shares = mixed
-        visible_mask = ~(shares > 0).all(axis=1)[shown] | (len(values) == 1)
+        blank: NDArray[np.bool_] = np.logical_and.reduce(shares > 0, axis=1)
+        visible_mask = ~blank[shown] | (len(values) == 1)
         classes = np.where(missing, NEVER_SEEN, before)
         return Target([str(value) for value in values], classes, visible_mask, shown, shares)
     shown_codes = _shown_codes(comparison, codes)

@@ -156,3 +156,42 @@ def test_coarsened_counts_are_complete(case: Case):
         found = distribution(comparison, name, coarsened=True)
         assert sum(found.before.counts) == comparison.records
         assert 0 <= found.distance <= 1 + 1e-9
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["21", "23", "35"]), st.integers(0, 2), st.sampled_from("fm")),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_labels_of_several_levels_count_as_shares_of_the_values_they_cover(rows):
+    """Level 0, 1 or 2 of each record, as local recoding might choose."""
+    paths = {"21": ["21", "20s", "*"], "23": ["23", "20s", "*"], "35": ["35", "30s", "*"]}
+    before = pa.table({"age": [int(age) for age, _, _ in rows], "sex": [sex for _, _, sex in rows]})
+    after = pa.table({"age": [paths[age][level] for age, level, _ in rows], "sex": before["sex"]})
+    compared = Comparison(before, after, {"age": h.table(list(paths.values())), "sex": None})
+    found = distribution(compared, "age")
+    table = contingency(compared, "age", "sex")[1]
+    if found.estimate is None:  # labels do not overlap
+        assert table.rows == tuple((label,) for label in found.after.values)
+        return
+    values = sorted({age for age, _, _ in rows})
+    expected = dict.fromkeys([*values, "*"], 0.0)
+    pairs: dict[tuple[str, str], float] = {}
+    for age, level, sex in rows:
+        covered = [each for each, path in paths.items() if paths[age][level] in path]
+        covered = ["*"] if set(covered) >= set(values) and level == 2 else covered
+        for each in covered:
+            if each in expected:
+                expected[each] += 1 / len(covered) / len(rows)
+                pairs[each, sex] = pairs.get((each, sex), 0.0) + 1 / len(covered) / len(rows)
+    if sum(expected.values()) == pytest.approx(1.0):  # a value that no record has may be below a label
+        assert dict(zip((*found.before.values, "*"), found.estimate, strict=True)) == pytest.approx(expected)
+        shown = {
+            (row[0], column[0]): share
+            for row, shares in zip(table.rows, table.shares, strict=True)
+            for column, share in zip(table.columns, shares, strict=True)
+            if share
+        }
+        assert shown == pytest.approx(pairs)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from veil.report.criteria import Guide
     from veil.risk.attack_rates import TriedAttacks
     from veil.risk.concerns.concern import Concern
+    from veil.utility.levels import Coarser, Leveled
     from veil.utility.step import StepSummary
     from veil.utility.summary import Utility
 
@@ -388,6 +389,24 @@ class Release:
         from veil.utility.summary import utility_of
 
         return utility_of(self.outcome, **options)
+
+    def at_levels(self, levels: Mapping[str, int], *, coarser: Coarser = "blank") -> Leveled:
+        """Return the table with some columns on one level each, for programs that want one, and what that costs.
+
+        Finer cells are generalized; coarser ones are blanked or, with "keep", stay. The promises of models that
+        survive a union of classes are kept: see `veil.utility.at_levels`.
+
+        >>> import pyarrow as pa, veil
+        >>> ages = veil.hierarchies.table([["21", "20s", "*"], ["23", "20s", "*"], ["35", "30s", "*"]])
+        >>> release = veil.anonymize(pa.table({"age": [21, 21, 35, 35]}), quasi_identifiers={"age": ages},
+        ...     models=veil.KAnonymity(2), person=None)
+        >>> result = release.at_levels({"age": 1})
+        >>> result.table["age"].to_pylist(), str(result)
+        (['20s', '20s', '30s', '30s'], 'age on level 1: 4 of 4 cells generalized, 0 coarser')
+        """
+        from veil.utility.levels import at_levels
+
+        return at_levels(self.outcome, levels, coarser=coarser)
 
     @functools.cached_property
     def notes(self) -> list[str]:

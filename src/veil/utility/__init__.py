@@ -6,12 +6,18 @@ veil.frontier(table, plan, over={"k": [2, 5, 10]})   # risk and utility of many 
 
 Single measures read a `Comparison` of two tables: `quality_measures`, `summary_statistics`, `distribution`,
 `contingency`, `preservation`, `query_error`, `count_query`, `classification`, `regression`.
+
+Who has only the release, or a released table with its hierarchies, asks `count_bounds`, `mean_bounds`, `features` and
+`at_levels`, whose labels may be of several levels.
 """
 
+from veil.utility.bounds import count_bounds, mean_bounds
 from veil.utility.classifiers import classification
 from veil.utility.comparison import Comparison
 from veil.utility.counts import count_query
 from veil.utility.distributions import contingency, distribution
+from veil.utility.levels import at_levels
+from veil.utility.membership import features
 from veil.utility.numeric import preservation
 from veil.utility.quality import quality_measures
 from veil.utility.queries import query_error
@@ -21,11 +27,15 @@ from veil.utility.summary import compare, utility_of
 
 __all__ = [
     "Comparison",
+    "at_levels",
     "classification",
     "compare",
     "contingency",
+    "count_bounds",
     "count_query",
     "distribution",
+    "features",
+    "mean_bounds",
     "preservation",
     "quality_measures",
     "query_error",

@@ -6,6 +6,9 @@ and target of a suppressed record are the most frequent labels of other records 
 no record shows is a class that cannot be learned from the release: its records are wrong guesses. ZeroR
 always predicts the most frequent class. Figures cover all records of the input with a value to predict.
 
+Labels of several levels, as after local recoding, count as equal shares of the values below them: models of
+such features predict from original values, and models of such a target predict those.
+
 Values are categories unless they are in `numeric`, as in ARX. Its classifiers are different, so that figures
 have the same meaning but not the same digits.
 """
@@ -13,6 +16,7 @@ have the same meaning but not the same digits.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -22,7 +26,9 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.utility.comparison import Comparison
-from veil.utility.features import (
+from veil.utility.forest import Forest
+from veil.utility.performance import Performance, performance
+from veil.utility.training import (
     NEVER_SEEN,
     TableSide,
     collapse_rows,
@@ -31,10 +37,8 @@ from veil.utility.features import (
     one_thread,
     predict_folds,
     sides,
-    target_classes,
+    target_of,
 )
-from veil.utility.forest import Forest
-from veil.utility.performance import Performance, performance
 
 Classifier = Literal["logistic regression", "naive bayes", "random forest", "decision tree"]
 CLASSIFIERS: tuple[Classifier, ...] = get_args(Classifier)
@@ -160,18 +164,23 @@ def classification(
     """
     limits = {"folds": folds, "trees": trees, "max_records": max_records}
     names = features_of(comparison, target, features, methods, CLASSIFIERS, **limits)
-    labels, own, visible_mask = target_classes(comparison, target)
-    usable = np.flatnonzero(own != NEVER_SEEN)
+    column = target_of(comparison, target)
+    usable = np.flatnonzero(column.truth != NEVER_SEEN)
     if not usable.size:
         raise InputError(f"column {target!r} holds no value: there is nothing to predict")
     rows = np.random.default_rng(seed).permutation(usable)[:max_records]
-    codes, truth = np.unique(own[rows], return_inverse=True)
-    classes, parts = [labels[code] for code in codes], folds_of(rows.size, folds)
-    training_mask = (visible_mask & ~comparison.suppressed)[rows]
-    masks = np.ones(rows.size, np.bool_), training_mask
+    codes, truth = np.unique(column.truth[rows], return_inverse=True)
+    classes, parts = [column.classes[code] for code in codes], folds_of(rows.size, folds)
+    training_mask = (column.visible & ~comparison.suppressed)[rows]
+    before, after = sides(comparison, names, numeric)
+    sparse: Any = importlib.import_module("scipy.sparse")
+    exact = truth.astype(np.int64), sparse.csr_array(sparse.identity(len(classes)))
+    learned = exact
+    if column.shown is not None and column.shares is not None:
+        learned = column.shown[rows], sparse.csr_array(column.shares[:, codes])
     learners = [
-        _Learner(side, rows, truth.astype(np.int64), len(classes), mask)
-        for side, mask in zip(sides(comparison, names, numeric), masks, strict=True)
+        _Learner(before, rows, *exact, np.ones(rows.size, np.bool_)),
+        _Learner(after, rows, *learned, training_mask),
     ]
 
     def predict(method: Classifier, side: int, fold: slice) -> Floats:
@@ -195,16 +204,22 @@ def _zero_r(truth: Integers, folds: list[slice], classes: int) -> Performance:
 
 
 class _Learner:
-    """Training data of one table: equal records are collapsed once, and weighted for each fold."""
+    """Training data of one table: equal records are collapsed once, and weighted for each fold.
+
+    `shown` is what each record shows of the target, and `shares` how much of each class that is.
+    """
 
     def __init__(
-        self, side: TableSide, rows: Integers, truth: Integers, classes: int, use: NDArray[np.bool_]
+        self, side: TableSide, rows: Integers, shown: Integers, shares: Any, use: NDArray[np.bool_]
     ) -> None:
-        self.side, self.classes, self.use = side, classes, use
+        self.side, self.classes, self.use = side, shares.shape[1], use
         training, prediction = side.training[rows], side.prediction[rows]
-        joined = np.column_stack([training, truth])
-        self.example, member = collapse_rows(joined, [*side.sizes, classes])
-        self.examples, self.answers = training[member], truth[member]
+        joined = np.column_stack([training, shown])
+        self.example, member = collapse_rows(joined, [*side.sizes, shares.shape[0]])
+        # An example counts for each class that its label may be.
+        answers = shares[shown[member]].tocoo()
+        self.place, self.answers, self.share = answers.row, answers.col, answers.data
+        self.examples = training[member][self.place]
         self.question, member = collapse_rows(prediction, side.sizes)
         self.questions = prediction[member]
 
@@ -212,7 +227,7 @@ class _Learner:
         """Train on all other folds, and return the class probabilities of the records of this one."""
         use = self.use.copy()
         use[fold] = False
-        times = np.bincount(self.example[use], minlength=len(self.examples))
+        times = np.bincount(self.example[use], minlength=self.example.size)[self.place] * self.share
         some = np.flatnonzero(times)
         distinct_questions, place = np.unique(self.question[fold], return_inverse=True)
         present = np.unique(self.answers[some])
@@ -224,14 +239,16 @@ class _Learner:
                 probabilities[:] = 1.0 / self.classes
             return probabilities[place]
         one_hot = method in ("logistic regression", "naive bayes")
-        prepare: Any = self.side.one_hot if one_hot else self.side.dense
+        prepare: Any = self.side.dense
+        if one_hot:  # naive Bayes takes numbers as high or low, and shares as they are
+            prepare = functools.partial(self.side.one_hot, binary=method == "naive bayes")
         examples, questions = prepare(self.examples[some]), prepare(self.questions[distinct_questions])
         if one_hot:  # values that do not occur in training are no evidence, not even by their absence
             used_columns = np.bincount(examples.indices, minlength=examples.shape[1]) > 0
             examples, questions = examples[:, used_columns], questions[:, used_columns]
-        model = _model(method, int(times.sum()), trees, seed)
+        model = _model(method, round(times.sum()), trees, seed)
         with one_thread():
-            model.fit(examples, self.answers[some], sample_weight=times[some].astype(np.float64))
+            model.fit(examples, self.answers[some], sample_weight=times[some])
             probabilities[:, model.classes_] = model.predict_proba(questions)
         return probabilities[place]
 
@@ -244,7 +261,7 @@ def _model(method: Classifier, records: int, trees: int, seed: int) -> Any:
     if method == "logistic regression":
         return LogisticRegression(C=10.0, solver="newton-cg", max_iter=200)
     if method == "naive bayes":
-        return BernoulliNB()
+        return BernoulliNB(binarize=None)
     # Leaves of five records and a hundred leaves, as in ARX.
     tree = functools.partial(
         DecisionTreeClassifier, max_leaf_nodes=100, min_weight_fraction_leaf=min(0.5, 5.0 / records)

@@ -3,7 +3,8 @@
 A released text is interpreted by the hierarchy. If it is a label of the original value, its level is the
 first one on which that value has this label, and it covers the values below the label on the last such level.
 If it is a label of other values only, as after swapping or PRAM, the same holds with its levels in the whole
-hierarchy. A blank text covers everything. Any other text is unknown to the hierarchy.
+hierarchy. A blank text covers everything. Any other text is unknown to the hierarchy; intervals and sets are
+read as such where values are counted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from veil.hierarchies.hierarchy import ROOT
 from veil.plan.parameters import hierarchy_builder
 from veil.tables.columns import as_numbers, encode_values, is_measured, is_number, is_text
 from veil.tables.text import canonical_text
+from veil.utility.ranges import ValueRanges
 
 _FEW = 1 << 22
 """Largest number of keys that are counted in a dense array."""
@@ -187,7 +189,7 @@ class Column:
         pairs[self.text[order]] = order  # the widest pair stays
         texts = np.flatnonzero(pairs >= 0)
         pairs = pairs[texts]
-        covered: list[tuple[Integers, Integers]] = []
+        covered: list[tuple[Integers, Integers]] = self._ranges
         for level in range(hierarchy.height):
             here = self._top[pairs] == level
             text_of = np.full(len(hierarchy.labels[level]), -1, np.int64)
@@ -195,6 +197,17 @@ class Column:
             text = text_of[hierarchy.label_map(level)]
             covered.append((text[text >= 0], np.flatnonzero(text >= 0)))
         return np.concatenate([text for text, _ in covered]), np.concatenate([leaf for _, leaf in covered])
+
+    @property
+    def _ranges(self) -> list[tuple[Integers, Integers]]:
+        """Texts that are unknown to the hierarchy, but are intervals or sets, and the values in them."""
+        ranges = ValueRanges(self.hierarchy.labels[0], self.cells.values.type)
+        covered = []
+        for text in np.unique(self.text[self.unknown & ~self.blank]).tolist():
+            codes = ranges.codes_in(self.texts[text] or "")
+            if codes is not None:
+                covered.append((np.full(codes.size, text, np.int64), codes))
+        return covered
 
     @property
     def missing(self) -> Flags:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from veil.errors import ParameterError
 from veil.tables.columns import is_measured, is_number
 from veil.tables.text import canonical_text
-from veil.utility.column import Column, as_number
+from veil.utility.column import as_number
 from veil.utility.comparison import Comparison
 from veil.utility.queries import QueryComparison
 
@@ -56,24 +56,28 @@ def count_query(comparison: Comparison, conditions: Mapping[str, Condition]) -> 
         if name not in comparison.columns:
             names = ", ".join(map(repr, comparison.columns))
             raise ParameterError(f"column {name!r} is not compared; these are: {names}")
-    inside = {name: _inside(comparison.columns[name], each) for name, each in conditions.items()}
+    inside = {}
+    for name, condition in conditions.items():
+        column = comparison.columns[name]
+        inside[name] = values_inside(column.hierarchy.labels[0], column.cells.values.type, name, condition)
     queries = QueryComparison(comparison)
     count, answer = (queries.count_inside(inside, from_release=side) for side in (False, True))
     return CountAnswer(round(count), answer, abs(answer - count) / count if count else None)
 
 
-def _inside(column: Column, condition: Condition) -> NDArray[np.bool_]:
-    """Return a mask of the values of the domain that fulfil a condition."""
-    labels, kind = column.hierarchy.labels[0], column.cells.values.type
+def values_inside(
+    values: Sequence[str | None], kind: pa.DataType, name: str, condition: Condition
+) -> NDArray[np.bool_]:
+    """Return a mask of the values of a column, given as texts, that fulfil a condition."""
     if not isinstance(condition, tuple):
-        texts = {_spell(each, kind, column.name) for each in condition}
-        return np.array([label in texts for label in labels], np.bool_)
+        texts = {_spell(each, kind, name) for each in condition}
+        return np.array([value in texts for value in values], np.bool_)
     first, last = condition
-    if is_number(kind):
-        low, high = (_number(each, column.name) for each in (first, last))
-        return np.array([low <= as_number(label) <= high for label in labels], np.bool_)
-    ends = [_spell(each, kind, column.name) or "" for each in (first, last)]
-    return np.array([label is not None and ends[0] <= label <= ends[1] for label in labels], np.bool_)
+    if is_number(kind) or not (isinstance(first, str) or is_measured(kind)):
+        low, high = (_number(each, name) for each in (first, last))
+        return np.array([low <= as_number(value) <= high for value in values], np.bool_)
+    ends = [_spell(each, kind, name) or "" for each in (first, last)]
+    return np.array([value is not None and ends[0] <= value <= ends[1] for value in values], np.bool_)
 
 
 def _number(value: Any, name: str) -> float:

@@ -2,6 +2,9 @@
 
 Values come in the order of their type, a missing value after all others. Labels of a hierarchy come in the
 order of the original values below them. Suppressed cells are counted as `*`, which comes last.
+
+Labels of several levels, as after local recoding, are compared with the input as equal shares of the values that
+they cover.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from veil.tables.columns import encode_values, is_number
 from veil.tables.text import canonical_text
 from veil.utility.column import Column, as_number, number_keys
 from veil.utility.comparison import Comparison
+from veil.utility.labels import LabelledColumn
 
 
 @dataclass(frozen=True)
@@ -46,23 +50,32 @@ class Frequencies:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The values of a column before and after."""
+    """The values of a column before and after.
+
+    If labels are of several levels, `estimate` has the shares of the values before, and of `*` for cells that show
+    nothing: a label counts as equal shares of the values that it covers.
+    """
 
     column: str
     before: Frequencies
     after: Frequencies
+    estimate: tuple[float, ...] | None = None
 
     @property
     def distance(self) -> float:
         """Total variation distance, from 0 to 1: half the sum of absolute differences between shares."""
         was = dict(zip(self.before.values, self.before.shares, strict=True))
         now = dict(zip(self.after.values, self.after.shares, strict=True))
+        if self.estimate is not None:
+            now = dict(zip((*self.before.values, ROOT), self.estimate, strict=True))
         return sum(abs(was.get(value, 0.0) - now.get(value, 0.0)) for value in was.keys() | now.keys()) / 2
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         is_comparable = bool(self.before.values and self.after.values)
         sides = {"before": self.before.to_dict(), "after": self.after.to_dict()}
+        if is_comparable and self.estimate is not None:
+            sides["after"]["estimate"] = list(self.estimate)
         return {"column": self.column, **sides, "distance": self.distance if is_comparable else None}
 
 
@@ -110,9 +123,13 @@ def distribution(comparison: Comparison, column: str, *, coarsened: bool = False
     """
     comparison.require(column)
     before, after = order_values(comparison, column)
+    estimate = None
     if coarsened and column in comparison.columns:
         before = _coarsened(comparison.columns[column], comparison.original[column])
-    return Distribution(column, _frequencies(*before), _frequencies(*after))
+    elif mixed := _shares_or_blank(comparison, column):
+        _, codes, shares = mixed
+        estimate = tuple((np.bincount(codes, minlength=len(shares)) @ shares / codes.size).tolist())
+    return Distribution(column, _frequencies(*before), _frequencies(*after), estimate)
 
 
 def _coarsened(column: Column, original: pa.ChunkedArray) -> Coded:
@@ -148,6 +165,8 @@ def contingency(
     at_most
         Largest number of rows, and of columns; more values are merged with their neighbours.
 
+    Labels of several levels count as equal shares of the values that they cover, and as `*` if these are all.
+
     >>> table = pa.table({"sex": ["f", "m", "m", "f"], "smokes": [True, False, True, True]})
     >>> contingency(Comparison(table, table, "sex"), "sex", "smokes")[1].shares
     ((0.0, 0.5), (0.25, 0.25))
@@ -158,7 +177,41 @@ def contingency(
     comparison.require(column)
     first, second = order_values(comparison, row), order_values(comparison, column)
     before, after = (_contingency(*a, *b, at_most) for a, b in zip(first, second, strict=True))
+    mixed = [_shares_or_blank(comparison, name) for name in (row, column)]
+    if any(mixed):
+        sides = [
+            shares or _own_shares(comparison, *coded[1])
+            for shares, coded in zip(mixed, (first, second), strict=True)
+        ]
+        after = _shared_contingency(sides[0], sides[1], at_most)
     return before, after
+
+
+Shared = tuple[list[str | None], NDArray[np.int64], NDArray[np.float64]]
+"""Values in order, the label of each original record, and the shares of values in each label."""
+
+
+def _own_shares(comparison: Comparison, values: list[str | None], codes: NDArray[np.int64]) -> Shared:
+    """Return the labels of one level as shares of themselves; records that are not released are `*`."""
+    names = values if ROOT in values else [*values, ROOT]
+    place, present = np.full(comparison.records, names.index(ROOT), np.int64), comparison.place >= 0
+    place[present] = codes[comparison.place[present]]
+    return names, place, np.eye(len(names))
+
+
+def _shared_contingency(row: Shared, column: Shared, at_most: int | None) -> Contingency:
+    (rows, row_codes, row_shares), (columns, column_codes, column_shares) = row, column
+    shape = len(row_shares), len(column_shares)
+    joint = np.bincount(row_codes * shape[1] + column_codes, minlength=shape[0] * shape[1]).reshape(shape)
+    row_place, row_names = _compress_values(rows, at_most)
+    column_place, column_names = _compress_values(columns, at_most)
+    shares = np.zeros((len(row_names), len(column_names)))
+    np.add.at(
+        shares,
+        (row_place[:, None], column_place[None, :]),
+        row_shares.T @ joint @ column_shares / row_codes.size,
+    )
+    return Contingency(row_names, column_names, tuple(map(tuple, shares.tolist())))
 
 
 Coded = tuple[list[str | None], NDArray[np.int64]]
@@ -181,6 +234,52 @@ def order_values(comparison: Comparison, name: str) -> tuple[Coded, Coded]:
             texts, ranks = [*texts, ROOT], np.append(ranks, np.inf)
         codes[comparison.released_suppressed] = texts.index(ROOT)
     return before, _sort_texts(texts, codes, ranks)
+
+
+def label_shares(comparison: Comparison, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """Return the label of each record, and the share of each original value in each label.
+
+    Values are those of the input, in order. None unless the column shows labels of several levels.
+    """
+    if name not in comparison.columns:
+        return None
+    labels = LabelledColumn.of(
+        name,
+        comparison.released[name],
+        comparison.columns[name].hierarchy,
+        comparison.released_suppressed,
+        original=comparison.original[name],
+        marker=comparison.marker,
+    )
+    if not labels.is_mixed:
+        return None
+    (values, _), _ = order_values(comparison, name)
+    place = {value: code for code, value in enumerate(values)}
+    shares = np.zeros((len(labels.labels), len(values)))
+    places = np.array([place.get(value, -1) for value in labels.values], np.int64)
+    # Values of the hierarchy that no record has are left out.
+    shares[:, places[places >= 0]] = labels.membership()[:, places >= 0]
+    codes = np.full(comparison.records, len(labels.labels) - 1, np.int64)
+    present = comparison.place >= 0
+    codes[present] = labels.codes[comparison.place[present]]
+    return codes, shares
+
+
+def _shares_or_blank(
+    comparison: Comparison, name: str
+) -> tuple[list[str | None], NDArray[np.int64], NDArray[np.float64]] | None:
+    """Return the values of a column and `*`, each released row's label, and the shares of these in each label.
+
+    Labels that cover every value are `*`. None unless labels are of several levels.
+    """
+    mixed = label_shares(comparison, name)
+    if mixed is None:
+        return None
+    codes, shares = mixed
+    values = [*order_values(comparison, name)[0][0], ROOT]
+    blank: NDArray[np.bool_] = np.logical_and.reduce(shares > 0, axis=1)
+    shares = np.column_stack([np.where(blank[:, None], 0.0, shares), blank])
+    return values, codes, shares
 
 
 def natural_ranks(values: pa.Array, column: pa.ChunkedArray) -> NDArray[np.float64]:

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.utility.comparison import Comparison
-from veil.utility.features import (
+from veil.utility.forest import Forest
+from veil.utility.numeric import numbers
+from veil.utility.training import (
     TableSide,
     collapse_rows,
     features_of,
@@ -26,8 +28,6 @@ from veil.utility.features import (
     predict_folds,
     sides,
 )
-from veil.utility.forest import Forest
-from veil.utility.numeric import numbers
 
 Regressor = Literal["linear", "ridge", "forest"]
 REGRESSORS: tuple[Regressor, ...] = get_args(Regressor)

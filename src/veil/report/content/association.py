@@ -3,18 +3,24 @@
 V is 0 for independent columns and 1 if each value of one goes with one value of the other. Without the
 correction (Bergsma 2013, "A bias-correction for Cramér's V and Tschuprow's T") columns with many values would
 seem to depend on everything. Columns of many numbers or dates are cut into tenths first.
+
+Labels of several levels count as equal shares of the values that they cover, and not at all if they cover every
+value: as categories of their own they would make columns seem associated that are generalized together.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.tables.columns import as_numbers, count_codes, encode_values, is_measured
+from veil.utility.column import as_number
+from veil.utility.labels import LabelledColumn
 
 _FEW = 1 << 20
 """Largest contingency table that is counted in a dense array."""
@@ -49,10 +55,60 @@ def cramers_v(first: Codes, second: Codes, weights: Codes | None = None) -> floa
         counts = count_codes(place, cells.size, weights)
     expected = rows[cells // columns.size].astype(np.float64) * columns[cells % columns.size]
     # Chi-squared over n, from nonempty cells only: sum of o²/e, minus one.
-    phi = float((np.square(counts.astype(np.float64)) / expected).sum()) - 1.0
+    return _corrected_v(float((np.square(counts.astype(np.float64)) / expected).sum()) - 1.0, r, k, n)
+
+
+def _corrected_v(phi: float, r: int, k: int, n: float) -> float | None:
     phi = max(0.0, phi - (r - 1) * (k - 1) / (n - 1))
     smaller = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1.0
     return min(1.0, math.sqrt(phi / smaller)) if smaller > 1e-9 else None
+
+
+class Shares(NamedTuple):
+    """A column with labels of several levels: the label of each row, and the shares of categories in each label."""
+
+    codes: Codes
+    shares: NDArray[np.float64]
+
+
+def shares_of(
+    column: LabelledColumn, visible_mask: NDArray[np.bool_], weights: Codes | None = None
+) -> Shares:
+    """Return the shares of values in the labels of a column; many numbers are cut into tenths of the release.
+
+    Labels that cover every value have no shares.
+    """
+    codes, shares = column.codes[visible_mask], column.membership()
+    shares[column.sizes == len(column.values)] = 0.0
+    numbers = np.array([as_number(value) for value in column.values])
+    if is_measured(column.kind) and np.count_nonzero(~np.isnan(numbers)) > 2 * PARTS:
+        frequencies = count_codes(codes, len(shares), weights) @ shares
+        order = np.argsort(numbers, kind="stable")  # NaN last
+        sums = np.cumsum(frequencies[order])
+        part = np.minimum(
+            (PARTS * (sums - frequencies[order] / 2) / max(sums[-1], 1e-9)).astype(np.int64), PARTS - 1
+        )
+        bins = np.zeros((numbers.size, PARTS + 1))
+        bins[order, np.where(np.isnan(numbers[order]), PARTS, part)] = 1.0
+        shares = shares @ bins
+    return Shares(codes, shares)
+
+
+def _shared_v(first: Codes | Shares, second: Codes | Shares, weights: Codes | None) -> float | None:
+    """Return the association of two columns, one of which has shares."""
+    (left, left_shares), (right, right_shares) = (
+        each if isinstance(each, Shares) else Shares(each, np.eye(int(each.max()) + 1))
+        for each in (first, second)
+    )
+    joint = count_codes(left * len(right_shares) + right, len(left_shares) * len(right_shares), weights)
+    table = left_shares.T @ joint.reshape(len(left_shares), -1) @ right_shares
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    n = float(table.sum())
+    if min(table.shape) < 2 or n <= 1.0:
+        return None
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    r, k = table.shape
+    return _corrected_v(float((np.square(table) / expected).sum()) - 1.0, r, k, n)
 
 
 def codes_of(column: pa.ChunkedArray, weights: Codes | None = None) -> Codes:
@@ -84,14 +140,18 @@ def _limits(numbers: NDArray[np.float64], counts: Codes) -> NDArray[np.float64]:
     return np.unique(lower + (upper - lower) * (place % PARTS / PARTS))
 
 
-def associations(columns: Sequence[Codes], weights: Codes | None = None) -> list[list[float | None]]:
+def associations(columns: Sequence[Codes | Shares], weights: Codes | None = None) -> list[list[float | None]]:
     """Return the association of each pair of columns, to two digits; None where it is undefined."""
     matrix: list[list[float | None]] = [[None] * len(columns) for _ in columns]
     for i, first in enumerate(columns):
-        if first.size < 2 or first.max() == first.min():
+        codes = first.codes if isinstance(first, Shares) else first
+        if codes.size < 2 or codes.max() == codes.min():
             continue
         matrix[i][i] = 1.0
         for j, second in enumerate(columns[:i]):
-            association = cramers_v(first, second, weights)
+            if isinstance(first, Shares) or isinstance(second, Shares):
+                association = _shared_v(first, second, weights)
+            else:
+                association = cramers_v(first, second, weights)
             matrix[i][j] = matrix[j][i] = None if association is None else round(association, 2)
     return matrix

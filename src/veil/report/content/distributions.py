@@ -4,6 +4,9 @@ Only values that the release shows are named. The input is counted by the labels
 it does not show, because all their records are suppressed or outside the subset, are counted as one number.
 If few records are not shown, or nearly all of them have one label, the difference would reveal it: then the
 input is not counted. Released numbers are counted in intervals with round limits, if there are many of them.
+
+A column with labels of several levels is counted on one level: cells with coarser labels count as equal shares of
+the labels below. The input is counted on that level for the data holder only: anybody else could subtract.
 """
 
 from __future__ import annotations
@@ -18,12 +21,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.hierarchies import Hierarchy
+from veil.hierarchies.hierarchy import ROOT
 from veil.outcome.outcome import Outcome
 from veil.report.content.disclosure import are_safe_counts
 from veil.report.texts import text
 from veil.tables.columns import as_numbers, count_codes, encode_values, is_number
 from veil.tables.text import canonical_text
 from veil.utility.distributions import domain_ranks, natural_ranks
+from veil.utility.labels import LabelledColumn
 
 MOST_VALUES = 200
 """Values of a column that are listed; the others are counted together."""
@@ -46,9 +51,20 @@ class _Counted(NamedTuple):
 
 
 def frequencies(
-    outcome: Outcome, name: str, *, private: bool = False, withheld: bool = False
+    outcome: Outcome,
+    name: str,
+    *,
+    private: bool = False,
+    withheld: bool = False,
+    labels: LabelledColumn | None = None,
+    exact: bool = False,
 ) -> dict[str, Any]:
-    """Count the released values of a column in the release and, unless private or withheld, in the input."""
+    """Count the released values of a column in the release and, unless private or withheld, in the input.
+
+    `labels` are those of a column with several levels; `exact` figures are for the data holder only.
+    """
+    if labels is not None:
+        return _on_one_level(outcome, name, labels, exact=exact)
     published = outcome.by_records
     column = outcome.table[name]
     values, codes = encode_values(column)
@@ -84,6 +100,8 @@ def frequencies(
         "hidden_before": None,
         "hidden_after": hidden,
         "withheld": withheld,
+        "level": None,
+        "estimated": 0,
     }
     if before is not None:
         counts_by_text = dict(zip(before.texts, before.counts.tolist(), strict=True))
@@ -94,6 +112,56 @@ def frequencies(
         facts["before"] = old[: len(most)].tolist()
         facts["others_before"] = int(old[len(most) :].sum())
         facts["hidden_before"] = not_shown
+    return facts
+
+
+def _on_one_level(outcome: Outcome, name: str, labels: LabelledColumn, *, exact: bool) -> dict[str, Any]:
+    """Count a column with labels of several levels on the finest level with few labels."""
+    hierarchy, published = outcome.hierarchies[name], outcome.by_records
+    levels = [level for level, each in enumerate(hierarchy.labels) if 1 < len(each) <= MOST_NUMBERS]
+    level = min(levels, default=max(0, hierarchy.height - 1))
+    nodes = np.zeros((hierarchy.size, len(hierarchy.labels[level])))
+    nodes[np.arange(hierarchy.size), hierarchy.label_map(level)] = 1.0
+    shares = labels.membership() @ nodes
+    visible_mask = ~published.suppressed
+    weights = published.rows.weights
+    counts = weights.take(visible_mask).count_by(labels.codes[visible_mask], len(labels.labels))
+    blank = labels.sizes == len(labels.values)
+    certain = (shares == 1.0) & ~blank[:, None]
+    after = np.where(blank, 0, counts) @ shares
+    # Only labels that the release shows, or that are above such, are named.
+    named = counts @ certain > 0
+    first = np.full(named.size, np.inf)
+    np.minimum.at(first, hierarchy.label_map(level), domain_ranks(hierarchy, outcome.original[name]))
+    order = np.argsort(first, kind="stable")
+    order = np.concatenate([order[named[order]], order[~named[order]]])
+    rounded = np.diff(np.rint(np.cumsum(after[order])), prepend=0.0).astype(np.int64)
+    most, everything = int(named.sum()), int(counts[blank].sum())
+    facts: dict[str, Any] = {
+        "column": name,
+        "role": outcome.role_of(name),
+        "values": [hierarchy.labels[level][code] for code in order[:most]] + [ROOT] * (everything > 0),
+        "limits": None,
+        "before": None,
+        "after": [*rounded[:most].tolist(), *[everything] * (everything > 0)],
+        "others": int(np.count_nonzero(after[order[most:]])),
+        "others_before": None,
+        "others_after": int(rounded[most:].sum()),
+        "hidden_before": None,
+        "hidden_after": weights.sum_of(~visible_mask),
+        "withheld": False,
+        "level": level,
+        "estimated": int(counts[~certain.any(axis=1) & ~blank].sum()),
+    }
+    prepared = outcome.prepared
+    if exact and prepared is not None:
+        rows = np.arange(prepared.table.num_rows)
+        if prepared.subset is not None:
+            rows = rows[prepared.subset]
+        codes = prepared.codes[prepared.encoding.names.index(name)][rows]
+        old = count_codes(hierarchy.label_map(level)[codes], named.size, prepared.weights_of(rows))[order]
+        facts["before"] = [*old[:most].tolist(), *[0] * (everything > 0)]
+        facts["others_before"], facts["hidden_before"] = int(old[most:].sum()), 0
     return facts
 
 
@@ -109,7 +177,8 @@ def find_counted_values(
         return inside, np.zeros(len(values), np.bool_)
     labels: dict[str | None, str | None] = {text: text for text in texts}
     if name in outcome.levels:
-        hierarchy, level = outcome.hierarchies[name], outcome.levels[name]
+        level = outcome.levels[name] if distribution["level"] is None else distribution["level"]
+        hierarchy = outcome.hierarchies[name]
         places = hierarchy.label_map(level).tolist()
         labels = {
             text: hierarchy.labels[level][place]

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.outcome.generalize import Choice
 from veil.outcome.outcome import Outcome
 from veil.population import Population
 from veil.published.table import Published
-from veil.report.content.association import associations, codes_of
+from veil.report.content.association import Shares, associations, codes_of, shares_of
 from veil.report.content.disclosure import hides_records, hides_search, is_treated, shown_rows
 from veil.report.content.distributions import frequencies
 from veil.report.content.utility import UtilityFigures
@@ -28,9 +29,14 @@ from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
 from veil.utility.comparison import has_values
+from veil.utility.labelled import LabelledTable
+from veil.utility.labels import LabelledColumn
 
 MOST_COLUMNS = 16
 """Columns whose associations fit on a page."""
+
+MOST_SHARED_VALUES = 1_000
+"""Values of a column over which labels are spread."""
 
 MOST_NODES = 2_000
 """Nodes of the solution space that are listed."""
@@ -47,7 +53,7 @@ class Findings:
     """
 
     def __init__(self, outcome: Outcome, *, private: bool = False, exact: bool = False) -> None:
-        self.outcome, self.private = outcome, private
+        self.outcome, self.private, self.exact = outcome, private, exact
         self.hides = not exact and hides_records(outcome)
 
     def _is_withheld(self, name: str) -> bool:
@@ -146,7 +152,14 @@ class Findings:
         """The frequencies of the released values, before and after."""
         names = [name for name in self.outcome.table.column_names if self._is_spelled(name)]
         return [
-            frequencies(self.outcome, name, private=self.private, withheld=self._is_withheld(name))
+            frequencies(
+                self.outcome,
+                name,
+                private=self.private,
+                withheld=self._is_withheld(name),
+                labels=self._labels_of_several_levels(name),
+                exact=self.exact,
+            )
             for name in names
         ]
 
@@ -168,9 +181,29 @@ class Findings:
             "left_out": len(names) - len(some),
             "before": None if self.private else self._associations_before(some),
             "after": associations(
-                [codes_of(table[name].filter(pa.array(visible_mask)), counts) for name in some], counts
+                [self._released_column(name, visible_mask, counts) for name in some], counts
             ),
         }
+
+    def _labels_of_several_levels(self, name: str) -> LabelledColumn | None:
+        """Return the labels of a column, if they are of several levels; None if they are not, or are too many."""
+        outcome = self.outcome
+        if len(outcome.parts) < 2 or name not in outcome.hierarchies or name in outcome.roles.microaggregated:
+            return None
+        column = self._labelled[name]
+        return column if column.is_mixed and len(column.values) <= MOST_SHARED_VALUES else None
+
+    @functools.cached_property
+    def _labelled(self) -> LabelledTable:
+        return LabelledTable.of(self.outcome)
+
+    def _released_column(
+        self, name: str, visible_mask: NDArray[np.bool_], weights: NDArray[np.int64] | None
+    ) -> NDArray[np.int64] | Shares:
+        column = self._labels_of_several_levels(name)
+        if column is not None:
+            return shares_of(column, visible_mask, weights)
+        return codes_of(self.outcome.table[name].filter(pa.array(visible_mask)), weights)
 
     def _associations_before(self, names: list[str]) -> list[list[float | None]] | None:
         outcome, table, prepared = self.outcome, self.outcome.original, self.outcome.prepared

@@ -329,6 +329,9 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
         sentences.append(text("annex.input_by_same_labels"))
         if any(each["withheld"] for each in columns):
             sentences.append(text("annex.input_not_drawn"))
+    estimated = [each["column"] for each in columns if each["estimated"]]
+    if estimated:
+        sentences.append(text("annex.labels_of_several_levels", columns=joined(estimated, ", ")))
     blocks: list[Block] = [Paragraph(joined(sentences))]
     unchanged = as_before(facts)
     changed = tuple(each["column"] for each in columns if each["column"] not in unchanged)

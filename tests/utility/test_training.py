@@ -9,7 +9,7 @@ from support.utility.people import generalized
 from veil import hierarchies as h
 from veil.errors import InputError, PlanError
 from veil.utility import Comparison, classification
-from veil.utility.features import folds_of, released_codes, sides
+from veil.utility.training import folds_of, released_codes, sides
 
 
 def test_folds_are_stretches_and_the_last_takes_the_rest():

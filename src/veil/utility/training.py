@@ -1,5 +1,8 @@
 """Features of models: codes of values for each record, before and after, for training and for prediction.
 
+Labels of one level are categories, as in ARX. Where a column shows labels of several levels, they are no
+categories: a label counts as equal shares of the values that it covers, and models predict from original values.
+
 Equal records are collapsed to one with a weight, so that models are trained on distinct records.
 """
 
@@ -23,7 +26,7 @@ from veil.hierarchies.hierarchy import ROOT
 from veil.tables.columns import is_number
 from veil.utility.column import number_keys
 from veil.utility.comparison import Comparison
-from veil.utility.distributions import order_values
+from veil.utility.distributions import label_shares, order_values
 from veil.utility.numeric import numbers
 
 Integers = NDArray[np.int64]
@@ -54,23 +57,37 @@ class TableSide:
         Number of codes of each feature.
     scales : tuple
         For features that are used as numbers, the number of each code; None for categories.
+    members : tuple
+        For columns with labels of several levels, the share of each value in each code; None for others.
     """
 
     training: Integers
     prediction: Integers
     sizes: tuple[int, ...]
     scales: tuple[Floats | None, ...]
+    members: tuple[Floats | None, ...]
 
     def dense(self, codes: Integers) -> NDArray[np.float32]:
-        """Return one column for each feature: its number, or the rank of its category."""
+        """Return one column for each feature: its number, or the rank of its category, on average."""
         matrix = np.empty(codes.shape, np.float32)
-        for j, scale in enumerate(self.scales):
-            matrix[:, j] = codes[:, j] if scale is None else scale[codes[:, j]]
+        for j, (scale, member) in enumerate(zip(self.scales, self.members, strict=True)):
+            numbers = scale if member is None else member @ np.arange(member.shape[1])
+            matrix[:, j] = codes[:, j] if numbers is None else numbers[codes[:, j]]
         return matrix
 
-    def one_hot(self, codes: Integers) -> Any:
-        """Return one column for each category and each number, as a sparse matrix."""
+    def one_hot(self, codes: Integers, *, binary: bool = False) -> Any:
+        """Return one column for each category and each number, as a sparse matrix; with `binary`, 1 for high numbers."""
         sparse: Any = importlib.import_module("scipy.sparse")
+        if any(member is not None for member in self.members):
+            blocks = [
+                TableSide(codes, codes, (size,), (scale,), (None,)).one_hot(codes[:, [j]], binary=binary)
+                if member is None
+                else sparse.csr_array(member)[codes[:, j]]
+                for j, (size, scale, member) in enumerate(
+                    zip(self.sizes, self.scales, self.members, strict=True)
+                )
+            ]
+            return sparse.hstack(blocks, format="csr")
         offsets = np.cumsum(
             [0, *(size if scale is None else 1 for size, scale in zip(self.sizes, self.scales, strict=True))]
         )
@@ -78,7 +95,7 @@ class TableSide:
         entries = np.ones(codes.shape)
         for j, scale in enumerate(self.scales):
             code = codes[:, j]
-            entries[:, j] = code >= 0 if scale is None else scale[code]
+            entries[:, j] = code >= 0 if scale is None else scale[code] > 0 if binary else scale[code]
             columns[:, j] = offsets[j] + (np.maximum(code, 0) if scale is None else 0)
         starts = np.arange(0, codes.size + 1, max(1, codes.shape[1]))
         matrix = sparse.csr_array(
@@ -103,7 +120,7 @@ def sides(
     return _side(before), _side(after)
 
 
-Part = tuple[Integers, Integers, int, Floats | None]
+Part = tuple[Integers, Integers, int, Floats | None, Floats | None]
 
 
 def _side(parts: list[Part]) -> TableSide:
@@ -112,13 +129,21 @@ def _side(parts: list[Part]) -> TableSide:
         np.column_stack([part[1] for part in parts]),
         tuple(part[2] for part in parts),
         tuple(part[3] for part in parts),
+        tuple(part[4] for part in parts),
     )
 
 
 def _categorical(comparison: Comparison, name: str) -> tuple[Part, Part]:
     (values, before), _ = order_values(comparison, name)
+    shares = label_shares(comparison, name)
+    if shares is not None:
+        codes, members = shares
+        # A code for each label, then one for each value; the rows of suppressed records are never used.
+        each_value = len(members) + before
+        members = np.concatenate([members, np.eye(len(values))])
+        return (before, before, len(values), None, None), (codes, each_value, len(members), None, members)
     labels, shown_codes, expected_codes = released_codes(comparison, name)
-    return (before, before, len(values), None), (shown_codes, expected_codes, len(labels), None)
+    return (before, before, len(values), None, None), (shown_codes, expected_codes, len(labels), None, None)
 
 
 def released_codes(comparison: Comparison, name: str) -> tuple[list[str | None], Integers, Integers]:
@@ -134,21 +159,53 @@ def released_codes(comparison: Comparison, name: str) -> tuple[list[str | None],
     return labels, shown_codes, _expected_codes(values, before, labels, shown_codes, hidden)
 
 
-def target_classes(comparison: Comparison, name: str) -> tuple[list[str], Integers, NDArray[np.bool_]]:
-    """Return the classes of a column, the class of each record, and a mask of records that show it.
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The column that models predict.
+
+    Attributes
+    ----------
+    classes : list of str
+        The name of each class.
+    truth : array
+        The class of each record; `NEVER_SEEN` without a value in the input.
+    visible : array
+        Mask of the records that show it.
+    shown, shares : array, optional
+        For labels of several levels, that of each record, and the share of each class in each label.
+    """
+
+    classes: list[str]
+    truth: Integers
+    visible: NDArray[np.bool_]
+    shown: Integers | None = None
+    shares: Floats | None = None
+
+
+def target_of(comparison: Comparison, name: str) -> Target:
+    """Return the classes of a column, and of each record.
 
     A class is a released label; the class of a lost cell is the most frequent one of other records with the
     same value. A value that no record shows is a class of its own, which cannot be learned from the release.
-    Records without a value in the input have the class `NEVER_SEEN`.
+    If the column shows labels of several levels, classes are the original values: a label that covers some of
+    them is learned as equal shares, one that covers all as nothing.
     """
     (values, before), (labels, codes) = order_values(comparison, name)
+    missing = np.array([value is None for value in values], np.bool_)[before]
+    mixed = label_shares(comparison, name)
+    if mixed is not None:
+        shown, shares = mixed
+        blank: NDArray[np.bool_] = np.logical_and.reduce(shares > 0, axis=1)
+        visible_mask = ~blank[shown] | (len(values) == 1)
+        classes = np.where(missing, NEVER_SEEN, before)
+        return Target([str(value) for value in values], classes, visible_mask, shown, shares)
     shown_codes = _shown_codes(comparison, codes)
     lost_mask = _lost_mask(comparison, values, before, labels, shown_codes)
     classes = _expected_codes(values, before, labels, shown_codes, lost_mask)
     gone = classes == NEVER_SEEN
     classes[gone] = len(labels) + before[gone]
-    classes[np.array([value is None for value in values], np.bool_)[before]] = NEVER_SEEN
-    return [str(each) for each in (*labels, *values)], classes, ~lost_mask
+    classes[missing] = NEVER_SEEN
+    return Target([str(each) for each in (*labels, *values)], classes, ~lost_mask)
 
 
 def _shown_codes(comparison: Comparison, codes: Integers) -> Integers:
@@ -207,7 +264,8 @@ def _numeric(comparison: Comparison, name: str) -> tuple[Part, Part]:
     used = [np.nan_to_num((each - centre) / (scale or 1.0)) for each in (before, after)]
     levels, codes = np.unique(np.concatenate(used), return_inverse=True)
     old, new = np.split(codes.astype(np.int64), 2)
-    return (old, old, levels.size, levels), (new, old if exact else new, levels.size, levels)
+    exact = exact or label_shares(comparison, name) is not None
+    return (old, old, levels.size, levels, None), (new, old if exact else new, levels.size, levels, None)
 
 
 def collapse_rows(codes: Integers, sizes: Sequence[int]) -> tuple[Integers, Integers]:

@@ -1,0 +1,1 @@
+"""Recoding cell by cell: every record gets a label of its own choice."""

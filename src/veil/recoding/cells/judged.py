@@ -109,7 +109,7 @@ class _Budget:
     def share(self) -> float:
         """Share of the time that has passed."""
         passed = self.clock() - compiling_seconds() - self.start
-        return passed / self.seconds if self.seconds > 0 else 1.0
+        return max(0.0, passed / self.seconds) if self.seconds > 0 else 1.0
 
     @property
     def over(self) -> bool:
@@ -276,26 +276,28 @@ class _Search:
             np.empty(room, np.int64),
         )  # fmt: skip
         self.classes = moves.number_labels(self.space, start.levels, start.suppressed, self.state)
-        self.work = _round(self.space, self.texts, room, self.most)
+        self.work = _round(self.space, room)
         people = isinstance(prepared.sample.persons, Persons)
         self.allowed = 0 if people else problem.allowed
         self.cost = int((self.state.paid * problem.counts).sum())
         self.first = self.best = self.cost
         self.groups = self.state.groups
         self.labels = self.state.labels[: self.classes]
+        self.nodes = 16
+        self.tally = np.zeros(6, np.int64)
         self.rounds = self.proposed = self.accepted = 0
 
     def run(self, budget: _Budget, advance: Callable[..., object]) -> None:
         """Make rounds until the time is over."""
         idle = 0
-        attempts = max(64, self.most)
+        attempts = 16
         while not budget.over and idle < 50:
             share = budget.share
             temperature = UNIT * _WARM * (_COLD / _WARM) ** (share / 0.9) if share < 0.9 else 0.0
             changed = self.round(temperature, attempts)
             idle = 0 if changed else idle + 1
             if not changed:
-                attempts = min(2 * attempts, 1 << 16)
+                attempts = min(2 * attempts, 1 << 12)
             if self.cost < self.best:
                 self.best = self.cost
                 self.groups, self.labels = self.state.groups.copy(), self.state.labels[: self.classes].copy()
@@ -307,9 +309,10 @@ class _Search:
         count = moves.prepare_round(space, state, self.classes, work)
         suppressed = int(self.problem.counts[state.groups < 0].sum())
         knobs = Knobs(
-            attempts, self.most, temperature, 1 << 15, max(0, self.allowed - suppressed), space.shares.size > 1
-        )
-        number, self.classes = moves.propose(space, state, work, count, knobs, self.random)
+            self.nodes, attempts, self.most, temperature, 1 << 15, max(0, self.allowed - suppressed),
+            space.shares.size > 1,
+        )  # fmt: skip
+        number, self.classes = moves.propose(space, state, work, count, knobs, self.random, self.tally)
         self.rounds += 1
         if not number:
             return 0
@@ -383,32 +386,43 @@ def _space(
         shares /= shares.sum()
     return Space(
         problem.codes, problem.counts, texts.starts, texts.heights, texts.flat, texts.costs, texts.lowest,
-        texts.highest, starts, np.concatenate(listed), values, shares, problem.smallest, UNIT,
+        texts.highest, starts, np.concatenate(listed), values, shares, problem.smallest, prepared.rows.weights.are_one, UNIT,
     )  # fmt: skip
 
 
-def _round(space: Space, texts: _Texts, room: int, most: int) -> Round:
+def _round(space: Space, room: int) -> Round:
     """Return the memory of rounds."""
     rows = space.leaves.shape[0]
     size = 2
     while size < 2 * room:
         size *= 2
-    column = int(np.argmax([len(numbers) for numbers in texts.columns]))
+    node_size = 2
+    while node_size < 2 * rows:
+        node_size *= 2
     return Round(
         member_starts=np.empty(room + 1, np.int64),
         members=np.empty(rows, np.int32),
         slots=np.empty(size, np.int32),
-        column=column,
+        column=np.zeros(1, np.int64),
         text_starts=np.empty(space.lowest.size + 1, np.int64),
         text_classes=np.empty(room, np.int32),
         after=np.empty(rows, np.int32),
         after_paid=np.empty(rows, np.int64),
         locks=np.empty(room, np.int32),
-        deltas=np.empty(most, np.int64),
-        kinds=np.empty(most, np.int32),
         scratch=np.empty(rows + 1, np.int32),
         gains=np.empty(rows + 1, np.int64),
         tally=np.zeros(room, np.int64),
         met=np.empty(room, np.int32),
+        worth=np.empty(room, np.int64),
+        closed=np.empty(room, np.bool_),
+        targets=np.empty(rows + 1, np.int32),
+        others=np.empty(rows, np.int32),
+        other_paid=np.empty(rows, np.int64),
         value_counts=np.empty(space.shares.size, np.int64),
+        node_slots=np.empty(node_size, np.int32),
+        firsts=np.empty(rows, np.int32),
+        counts=np.empty(rows, np.int32),
+        ranks=np.empty(rows, np.int32),
+        batch=np.empty(rows, np.int32),
+        sorted=np.empty(rows, np.int32),
     )

@@ -44,6 +44,12 @@ _WARM = 0.02
 _COLD = 0.0005
 """Temperature at the end of annealing, before the last rounds without any."""
 
+_MANY = 2**62
+"""More than any number of values."""
+
+_LARGEST_COUNTS = 1 << 26
+"""Classes times sensitive values for which counts of all classes fit in memory easily."""
+
 
 def why_not(prepared: Prepared, models: Sequence[PrivacyModel]) -> str | None:
     """Return why records cannot be recoded cell by cell under these models, and what to take instead; None if they can."""
@@ -283,21 +289,25 @@ class _Search:
         self.first = self.best = self.cost
         self.groups = self.state.groups
         self.labels = self.state.labels[: self.classes]
-        self.nodes = 16
+        self.nodes = 8
+        self.least_values, self.largest_distance = _MANY, 0.0
+        if self.work.class_counts.size:
+            there = np.flatnonzero(self.state.groups >= 0)
+            accepted = np.ones(self.classes, np.bool_)
+            self._learn(there, self.state.groups[there], self.classes, accepted)
         self.tally = np.zeros(6, np.int64)
         self.rounds = self.proposed = self.accepted = 0
 
     def run(self, budget: _Budget, advance: Callable[..., object]) -> None:
         """Make rounds until the time is over."""
         idle = 0
-        attempts = 16
+        attempts = 8
         while not budget.over and idle < 50:
             share = budget.share
             temperature = UNIT * _WARM * (_COLD / _WARM) ** (share / 0.9) if share < 0.9 else 0.0
             changed = self.round(temperature, attempts)
             idle = 0 if changed else idle + 1
-            if not changed:
-                attempts = min(2 * attempts, 1 << 12)
+            attempts = 8 if changed else min(2 * attempts, 1 << 10)
             if self.cost < self.best:
                 self.best = self.cost
                 self.groups, self.labels = self.state.groups.copy(), self.state.labels[: self.classes].copy()
@@ -310,7 +320,7 @@ class _Search:
         suppressed = int(self.problem.counts[state.groups < 0].sum())
         knobs = Knobs(
             self.nodes, attempts, self.most, temperature, 1 << 15, max(0, self.allowed - suppressed),
-            space.shares.size > 1,
+            space.shares.size > 1, self.least_values, self.largest_distance,
         )  # fmt: skip
         number, self.classes = moves.propose(space, state, work, count, knobs, self.random, self.tally)
         self.rounds += 1
@@ -329,11 +339,19 @@ class _Search:
             groups, touched = closed[groups].astype(np.int32), touched[there]
         rejected = self.judge.reject(rows, groups, touched.size, self._levels_after)
         bad[work.locks[touched[rejected != 0]]] = 1
+        if work.class_counts.size:
+            self._learn(rows, groups, touched.size, rejected == 0)
         self.cost += int(moves.commit(space, state, work, bad))
         accepted = int(number - bad.sum())
         self.proposed += number
         self.accepted += accepted
         return accepted
+
+    def _learn(self, rows: Integers, groups: Codes, number: int, accepted: Mask) -> None:
+        """Note the most unusual classes that were accepted: moves to even more unusual ones are hardly worth a try."""
+        different, distances = moves.unusual(self.space.values[rows], self.space.shares, groups, number)
+        self.least_values = min(self.least_values, int(different[accepted].min(initial=_MANY)))
+        self.largest_distance = max(self.largest_distance, float(distances[accepted].max(initial=0.0)))
 
     def _levels_after(self, rows: Integers) -> NDArray[np.uint8]:
         levels = np.zeros(self.problem.codes.shape, np.uint8)
@@ -396,6 +414,7 @@ def _round(space: Space, room: int) -> Round:
     size = 2
     while size < 2 * room:
         size *= 2
+    guided = 1 < space.shares.size and room * space.shares.size <= _LARGEST_COUNTS
     node_size = 2
     while node_size < 2 * rows:
         node_size *= 2
@@ -419,6 +438,7 @@ def _round(space: Space, room: int) -> Round:
         others=np.empty(rows, np.int32),
         other_paid=np.empty(rows, np.int64),
         value_counts=np.empty(space.shares.size, np.int64),
+        class_counts=np.empty((room, space.shares.size) if guided else (0, 1), np.int32),
         node_slots=np.empty(node_size, np.int32),
         firsts=np.empty(rows, np.int32),
         counts=np.empty(rows, np.int32),

@@ -70,6 +70,7 @@ class Round(NamedTuple):
     others: Codes  # by row: the cheapest other class, -1 if there is none, -2 if that is not known
     other_paid: Integers
     value_counts: Integers
+    class_counts: Codes  # classes x values: rows, or nothing if that would be too large
     # For the labels of a node: a hash table, the first row and the place of each group, and rows with their groups.
     node_slots: Codes
     firsts: Codes
@@ -89,6 +90,8 @@ class Knobs(NamedTuple):
     scan: int  # rows to look at for each label
     budget: int  # records that may be suppressed in addition
     trims: bool  # whether the choice of sensitive values matters
+    least_values: int  # different values of the least diverse class that was ever accepted
+    largest_distance: float  # from the table, of the farthest class that was ever accepted (equal distance)
 
 
 @kernel
@@ -239,6 +242,11 @@ def prepare_round(space: Space, state: State, classes: int, work: Round) -> int:
         work.after[i] = state.groups[i]
         work.after_paid[i] = state.paid[i]
         work.others[i] = -2
+    if work.class_counts.shape[0]:
+        work.class_counts[:count] = 0
+        for i in range(rows):
+            if state.groups[i] >= 0:
+                work.class_counts[state.groups[i], space.values[i]] += 1
     member_counts[:] = 0
     # Classes are listed by the column whose labels cover the fewest rows.
     fewest = np.int64(2**62)
@@ -475,6 +483,96 @@ def close_gain(
 
 
 @kernel
+def likely(space: Space, knobs: Knobs, counts: Codes) -> bool:
+    """Whether a class with some counts of values is no more unusual than one that was accepted before."""
+    total = different = 0
+    for v in range(counts.size):
+        total += counts[v]
+        different += counts[v] > 0
+    if total == 0:
+        return True
+    if different < knobs.least_values:
+        return False
+    excess = 0.0
+    for v in range(counts.size):
+        excess += max(0.0, counts[v] / total - space.shares[v])
+    return excess <= knobs.largest_distance
+
+
+@kernel
+def fill(
+    space: Space, state: State, work: Round, knobs: Knobs, b: int, explores: bool, base: int, count: int
+) -> int:
+    """Add to the first `base` rows those of the others that lose least, until a class is large and likely enough.
+
+    Only rows that their classes can spare are taken. Return how many rows there are, or 0 if they are not enough.
+    """
+    size = np.int64(0) if b < 0 else state.sizes[b]
+    counts = work.value_counts
+    counts[:] = 0
+    guided = work.class_counts.shape[0] > 0 and not explores
+    if guided and b >= 0:
+        counts[:] = work.class_counts[b]
+    for e in range(base):
+        r = work.scratch[e]
+        size += space.weights[r]
+        counts[space.values[r]] += 1
+        if state.groups[r] >= 0:
+            work.tally[state.groups[r]] += space.weights[r]
+    result = base
+    count = min(count, base + 400)
+    while True:
+        balanced = not guided or likely(space, knobs, counts)
+        if size >= space.smallest and balanced:
+            break
+        best, most, rare = -1, np.int64(0), False
+        for e in range(result, count):
+            r = work.scratch[e]
+            c = state.groups[r]
+            v = space.values[r]
+            if c >= 0 and state.sizes[c] - work.tally[c] - space.weights[r] < space.smallest:
+                continue
+            lacks = not balanced and counts[v] < space.shares[v] * (size + 1)
+            if rare and not lacks:
+                continue
+            if best < 0 or (lacks and not rare) or work.gains[e] > most:
+                best, most, rare = e, work.gains[e], lacks
+        if best < 0 or (size >= space.smallest and not rare):
+            break
+        r, gain = work.scratch[best], work.gains[best]
+        work.scratch[best], work.gains[best] = work.scratch[result], work.gains[result]
+        work.scratch[result], work.gains[result] = r, gain
+        result += 1
+        size += space.weights[r]
+        counts[space.values[r]] += 1
+        if state.groups[r] >= 0:
+            work.tally[state.groups[r]] += space.weights[r]
+    for e in range(result):
+        if state.groups[work.scratch[e]] >= 0:
+            work.tally[state.groups[work.scratch[e]]] = 0
+    return result if size >= space.smallest and (not guided or likely(space, knobs, counts)) else 0
+
+
+@kernel
+def leaves_likely(space: Space, state: State, work: Round, knobs: Knobs, base: int, count: int, met: int) -> bool:
+    """Whether every class that is not closed stays likely without the rows that are pulled from it."""
+    for e in range(base, count):
+        c = state.groups[work.scratch[e]]
+        if c >= 0 and not work.closed[c]:
+            work.class_counts[c, space.values[work.scratch[e]]] -= 1
+    result = True
+    for q in range(met):
+        c = work.met[q]
+        if result and not work.closed[c] and work.tally[c] > 0:
+            result = likely(space, knobs, work.class_counts[c])
+    for e in range(base, count):
+        c = state.groups[work.scratch[e]]
+        if c >= 0 and not work.closed[c]:
+            work.class_counts[c, space.values[work.scratch[e]]] += 1
+    return result
+
+
+@kernel
 def try_move(
     space: Space,
     state: State,
@@ -482,6 +580,7 @@ def try_move(
     knobs: Knobs,
     random: NDArray[np.uint64],
     label: Codes,
+    explores: bool,
     base: int,
     count: int,
     drag: int,
@@ -569,6 +668,8 @@ def try_move(
             size += space.weights[r]
     u = (draw(random, 1 << 30) + 1) / (1 << 30)
     possible = size >= space.smallest and lost <= number[2]
+    if possible and not explores and work.class_counts.shape[0]:
+        possible = leaves_likely(space, state, work, knobs, base, pulled, met)
     possible = possible and (delta < 0 or 0 < delta < -knobs.temperature * np.log(u))
     for e in range(pulled):
         work.after[work.scratch[e]] = state.groups[work.scratch[e]]
@@ -604,58 +705,6 @@ def node_cost(space: Space, i: int, levels: Codes) -> int:
     for j in range(levels.size):
         cost += space.costs[space.starts[j, levels[j]] + space.leaves[i, j]]
     return cost
-
-
-@kernel
-def fill(
-    space: Space, state: State, work: Round, knobs: Knobs, random: NDArray[np.uint64], base: int, count: int, size: int
-) -> int:
-    """Add to the first `base` rows those of the others that lose least, until a class is large enough.
-
-    Some more bring further sensitive values. Only rows that their classes can spare are taken. Return how many rows
-    there are, or 0 if they are not enough.
-    """
-    counts = work.value_counts
-    if knobs.trims:
-        counts[:] = 0
-    for e in range(base):
-        r = work.scratch[e]
-        size += space.weights[r]
-        if knobs.trims:
-            counts[space.values[r]] += 1
-        if state.groups[r] >= 0:
-            work.tally[state.groups[r]] += space.weights[r]
-    further = draw(random, 4) if knobs.trims else 0
-    result = base
-    count = min(count, base + 200)
-    while size < space.smallest or further > 0:
-        best, most = -1, np.int64(-(2**62))
-        for e in range(result, count):
-            r = work.scratch[e]
-            c = state.groups[r]
-            if c >= 0 and state.sizes[c] - work.tally[c] - space.weights[r] < space.smallest:
-                continue
-            if size >= space.smallest and counts[space.values[r]] > 0:
-                continue
-            if work.gains[e] > most:
-                best, most = e, work.gains[e]
-        if size >= space.smallest:
-            further -= 1
-        if best < 0:
-            break
-        r, gain = work.scratch[best], work.gains[best]
-        work.scratch[best], work.gains[best] = work.scratch[result], work.gains[result]
-        work.scratch[result], work.gains[result] = r, gain
-        result += 1
-        size += space.weights[r]
-        if knobs.trims:
-            counts[space.values[r]] += 1
-        if state.groups[r] >= 0:
-            work.tally[state.groups[r]] += space.weights[r]
-    for e in range(result):
-        if state.groups[work.scratch[e]] >= 0:
-            work.tally[state.groups[work.scratch[e]]] = 0
-    return result if size >= space.smallest else 0
 
 
 @kernel
@@ -753,11 +802,11 @@ def propose_node(
                 gaining_count = count
         if gaining_count == 0:
             continue
-        size = np.int64(0) if b < 0 else state.sizes[b]
-        count = fill(space, state, work, knobs, random, gaining_count, count, size)
+        explores = draw(random, 8) == 0
+        count = fill(space, state, work, knobs, b, explores, gaining_count, count)
         if count:
             tried += 1
-            try_move(space, state, work, knobs, random, label, 0, count, -1, number)
+            try_move(space, state, work, knobs, random, label, explores, 0, count, -1, number)
     return tried
 
 
@@ -812,13 +861,14 @@ def propose(
                 base += 1
             if base < 0:
                 continue
+        alone = alone or draw(random, 4) > 0
         count = collect(space, state, work, i, label, b, drag, 0 if alone else knobs.scan, base)
         if count == base or work.scratch[base] != i:
             continue
         if not alone:
             count = narrow(space, state, work, base, count, knobs.trims, random)
         tally[2 * kind] += 1
-        tally[2 * kind + 1] += try_move(space, state, work, knobs, random, label, base, count, drag, number)
+        tally[2 * kind + 1] += try_move(space, state, work, knobs, random, label, True, base, count, drag, number)
     return number[0], number[1]
 
 
@@ -854,3 +904,18 @@ def read_levels(space: Space, state: State, lowest: NDArray[np.uint8], levels: N
         for j in range(levels.shape[1]):
             level = level_under(space, i, j, state.labels[state.groups[i], j])
             levels[i, j] = lowest[space.starts[j, level] + space.leaves[i, j]]
+
+
+@kernel
+def unusual(values: Codes, shares: Floats, groups: Codes, number: int) -> tuple[Integers, Floats]:
+    """Return how many different values each group of rows has, and how far it is from the table."""
+    counts = np.zeros((number, shares.size), np.int64)
+    for e in range(values.size):
+        counts[groups[e], values[e]] += 1
+    different, distances = np.zeros(number, np.int64), np.zeros(number)
+    for g in range(number):
+        total = counts[g].sum()
+        for v in range(shares.size):
+            different[g] += counts[g, v] > 0
+            distances[g] += max(0.0, counts[g, v] / total - shares[v])
+    return different, distances

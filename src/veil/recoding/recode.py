@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from veil.base.progress import Progress
-from veil.errors import PlanError, Say
 from veil.models.base import PrivacyModel
 from veil.outcome.assemble import assemble
 from veil.outcome.cell_trace import CellTrace
@@ -17,11 +16,12 @@ from veil.outcome.price_table import price_table
 from veil.outcome.result import CellLevels
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.prepare import Prepared
-from veil.plan.recoding import Cells, Mode, Recoding
-from veil.recoding.in_passes import recode_in_passes
+from veil.plan.recoding import Cells, Mode, Recoding, Subtree
+from veil.recoding.cells.recode import recode_cells
 from veil.recoding.passes import recodable, recode
 from veil.recoding.problem import UNIT
 from veil.recoding.solution import RowRecoding
+from veil.recoding.subtree import recode_subtree
 from veil.tables.source import Source
 from veil.verification.lower_bound import prove_bound
 
@@ -42,7 +42,13 @@ class Solver(Protocol):
         """Return the best levels found within some seconds; `models` are those of the plan, for parts of the table."""
 
 
-SOLVERS: dict[type[Recoding], Solver] = {Cells: recode_in_passes}
+def _subtree(prepared: Prepared, models: Sequence[PrivacyModel], **options: Any) -> RowRecoding:
+    found = recode_subtree(prepared, models, **options)
+    curve = tuple((seconds, cost) for seconds, cost, _ in found.curve)
+    return RowRecoding(found.levels, found.suppressed, found.cost, found.ending, found.bound, curve=curve)
+
+
+SOLVERS: dict[type[Recoding], Solver] = {Cells: recode_cells, Subtree: _subtree}
 """The solver of each way of recoding that chooses levels row by row."""
 
 
@@ -71,15 +77,7 @@ def _recode_rows(
     source: Source, prepared: Prepared, threads: int | None, progress: Progress, cancel: Callable[[], bool]
 ) -> Outcome:
     plan = prepared.plan
-    solver = SOLVERS.get(type(plan.recoding))
-    if solver is None:
-        raise PlanError(
-            f"{plan.recoding} is not available: recode the whole domain (",
-            Say("recoding", "full-domain"),
-            ") or cells (",
-            Say("recoding", "cells"),
-            ")",
-        )
+    solver = SOLVERS[type(plan.recoding)]
     models = recodable(prepared)
     progress.phase("recoding")
     solution = solver(

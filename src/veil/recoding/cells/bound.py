@@ -52,7 +52,13 @@ class Prover:
         further: list[tuple[tuple[int, ...], Classes]],
         keep: Callable[[], bool],
     ) -> None:
-        self.problem, self.rows, self.cheapest, self.further, self.keep = problem, rows, cheapest, further, keep
+        self.problem, self.rows, self.cheapest, self.further, self.keep = (
+            problem,
+            rows,
+            cheapest,
+            further,
+            keep,
+        )
         self.proof = prove(rows, problem, cheapest)
         self.labels: Labels | None = None
         self.slacks: Floats | None = None

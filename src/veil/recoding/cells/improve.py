@@ -19,7 +19,6 @@ from veil.recoding.cells.search import (
 )
 from veil.recoding.problem import UNIT, CellProblem
 
-
 HELPERS = 50
 """Most records of a distinct row that may help other rows, in classes of least size."""
 
@@ -46,7 +45,9 @@ class Items:
         self.row: Codes = owner[mobile].astype(np.int32)
         self.weights: Integers = counts[mobile].astype(np.int64)
         self.starts = np.searchsorted(self.row, np.arange(len(rows) + 1)).astype(np.int64)
-        self.fixed = rows.records - np.bincount(self.row, weights=self.weights, minlength=len(rows)).astype(np.int64)
+        self.fixed = rows.records - np.bincount(self.row, weights=self.weights, minlength=len(rows)).astype(
+            np.int64
+        )
 
 
 class LocalSearch:
@@ -154,4 +155,3 @@ class LocalSearch:
         suppressed[self.items.origin[gone]] = True
         levels[self.items.origin[~gone]] = self.labels.nodes[self.labels.node[label[~gone]]]
         return CellRecoding(levels, suppressed)
-

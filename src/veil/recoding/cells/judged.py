@@ -13,7 +13,6 @@ sees the whole of a class, so no promise depends on how a class came about.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -147,6 +146,11 @@ class Judge:
                     self.by_class += one_value_each(view, part.attribute_names)
                 (self.by_node if part.reads == "levels" else self.by_class).append(criterion)
 
+    @property
+    def reads_sizes_only(self) -> bool:
+        """Whether a class is acceptable if it has enough records."""
+        return not self.by_class and not self.by_node and not isinstance(self.sample.persons, Persons)
+
     def reject(
         self, rows: Integers, groups: Codes, number: int, levels_of: Callable[[Integers], NDArray[np.uint8]]
     ) -> Marks:
@@ -166,7 +170,9 @@ class Judge:
         persons = self.sample.persons
         return count_owners(table, persons) if isinstance(persons, Persons) else table
 
-    def _reject_nodes(self, rows: Integers, groups: Codes, levels: NDArray[np.uint8], rejected: Marks) -> None:
+    def _reject_nodes(
+        self, rows: Integers, groups: Codes, levels: NDArray[np.uint8], rejected: Marks
+    ) -> None:
         """Judge the rows of each group that are on the same levels by themselves."""
         encoding = self.sample.encoding
         nodes, of_row = np.unique(levels, axis=0, return_inverse=True)
@@ -181,7 +187,9 @@ class Judge:
                 word, shift, _ = encoding.layout[j]
                 labels = hierarchy.label_map(node[j])[self.prepared.codes[j][there[first]]]
                 kernels.pack(labels, int(shift), keys[word])
-            table = self._counted(ClassTable(tuple(node), keys, plain.measures, plain.histograms, plain.people))
+            table = self._counted(
+                ClassTable(tuple(node), keys, plain.measures, plain.histograms, plain.people)
+            )
             marks = (table.count < self.smallest).astype(np.uint8) * 0
             for criterion in self.by_node:
                 criterion.reject(table, marks)
@@ -375,9 +383,7 @@ class _Search:
         return self.start if rejected.any() else CellRecoding(levels, suppressed)
 
 
-def _space(
-    prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProblem, texts: _Texts
-) -> Space:
+def _space(prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProblem, texts: _Texts) -> Space:
     """Return what the kernels read, with the rows of each text."""
     rows, columns = problem.codes.shape
     starts, listed, filled = np.zeros(texts.lowest.size + 1, np.int64), [], 0
@@ -414,7 +420,7 @@ def _round(space: Space, room: int) -> Round:
     size = 2
     while size < 2 * room:
         size *= 2
-    guided = 1 < space.shares.size and room * space.shares.size <= _LARGEST_COUNTS
+    guided = space.shares.size > 1 and room * space.shares.size <= _LARGEST_COUNTS
     node_size = 2
     while node_size < 2 * rows:
         node_size *= 2

@@ -179,7 +179,9 @@ def find_label(label: Codes, labels: Codes, slots: Codes) -> tuple[int, int]:
 
 
 @kernel
-def number_labels(space: Space, levels: NDArray[np.uint8], suppressed: NDArray[np.bool_], state: State) -> int:
+def number_labels(
+    space: Space, levels: NDArray[np.uint8], suppressed: NDArray[np.bool_], state: State
+) -> int:
     """Put rows with equal texts into one class. Return the number of classes."""
     rows, columns = space.leaves.shape
     size = 2
@@ -389,7 +391,9 @@ def trim(space: Space, work: Round, count: int, ratio: float, base: int) -> int:
 
 
 @kernel
-def collect(space: Space, state: State, work: Round, i: int, label: Codes, avoid: int, drag: int, scan: int, base: int) -> int:
+def collect(
+    space: Space, state: State, work: Round, i: int, label: Codes, avoid: int, drag: int, scan: int, base: int
+) -> int:
     """Append to `scratch` the rows that gain by a label, row i first. Return how many rows there are."""
     count = base
     best = 0
@@ -416,7 +420,9 @@ def collect(space: Space, state: State, work: Round, i: int, label: Codes, avoid
 
 
 @kernel
-def narrow(space: Space, state: State, work: Round, base: int, count: int, trims: bool, random: NDArray[np.uint64]) -> int:
+def narrow(
+    space: Space, state: State, work: Round, base: int, count: int, trims: bool, random: NDArray[np.uint64]
+) -> int:
     """Drop by chance the rows of some classes, or those with frequent sensitive values. Return how many are left."""
     if count <= base + 1:
         return count
@@ -468,7 +474,7 @@ def close_gain(
             continue
         here = cost_under(space, r, label)
         target, cost = elsewhere(space, state, work, r, drag)
-        if 0 <= here and (target < 0 or here <= cost):
+        if here >= 0 and (target < 0 or here <= cost):
             target, cost = -2, here
         if target == -1:
             lost += space.weights[r]
@@ -554,7 +560,9 @@ def fill(
 
 
 @kernel
-def leaves_likely(space: Space, state: State, work: Round, knobs: Knobs, base: int, count: int, met: int) -> bool:
+def leaves_likely(
+    space: Space, state: State, work: Round, knobs: Knobs, base: int, count: int, met: int
+) -> bool:
     """Whether every class that is not closed stays likely without the rows that are pulled from it."""
     for e in range(base, count):
         c = state.groups[work.scratch[e]]
@@ -709,7 +717,13 @@ def node_cost(space: Space, i: int, levels: Codes) -> int:
 
 @kernel
 def propose_node(
-    space: Space, state: State, work: Round, knobs: Knobs, random: NDArray[np.uint64], levels: Codes, number: Integers
+    space: Space,
+    state: State,
+    work: Round,
+    knobs: Knobs,
+    random: NDArray[np.uint64],
+    levels: Codes,
+    number: Integers,
 ) -> int:
     """Try, for each label of a node, a move of the rows that gain by it. Return how many labels were tried."""
     rows, columns = space.leaves.shape
@@ -812,7 +826,13 @@ def propose_node(
 
 @kernel
 def propose(
-    space: Space, state: State, work: Round, classes: int, knobs: Knobs, random: NDArray[np.uint64], tally: Integers
+    space: Space,
+    state: State,
+    work: Round,
+    classes: int,
+    knobs: Knobs,
+    random: NDArray[np.uint64],
+    tally: Integers,
 ) -> tuple[int, int]:
     """Propose moves, none of which touches a class of another. Return how many, and the number of classes then."""
     rows, columns = space.leaves.shape
@@ -868,7 +888,9 @@ def propose(
         if not alone:
             count = narrow(space, state, work, base, count, knobs.trims, random)
         tally[2 * kind] += 1
-        tally[2 * kind + 1] += try_move(space, state, work, knobs, random, label, True, base, count, drag, number)
+        tally[2 * kind + 1] += try_move(
+            space, state, work, knobs, random, label, True, base, count, drag, number
+        )
     return number[0], number[1]
 
 

@@ -150,7 +150,10 @@ def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[
     lengths = np.bincount(top, minlength=len(first))[enough]
     return [
         (rows.minimum, Classes(alone, np.arange(len(alone) + 1, dtype=np.int64), costs[alone])),
-        (maximum, Classes(order, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), top_costs[enough])),
+        (
+            maximum,
+            Classes(order, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), top_costs[enough]),
+        ),
     ]
 
 

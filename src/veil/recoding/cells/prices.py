@@ -189,7 +189,9 @@ def highest_total(values: Integers, counts: Integers, smallest: int) -> int:
 class Ascent:
     """Prices that rise step by step, and the best bound so far."""
 
-    def __init__(self, labels: Labels, rows: DistinctRows, prices: Floats, caps: Integers, smallest: int) -> None:
+    def __init__(
+        self, labels: Labels, rows: DistinctRows, prices: Floats, caps: Integers, smallest: int
+    ) -> None:
         self.labels, self.rows, self.smallest = labels, rows, smallest
         self.whole_caps, self.caps = caps, caps / UNIT
         self.costs = labels.costs / UNIT
@@ -225,7 +227,13 @@ class Ascent:
         """By how much the best prices of a class of least size are below its cost, for each label."""
         wake = np.zeros(len(self.costs))
         exact_slacks(
-            self.best, self.labels.starts, self.labels.rows, self.costs, self.rows.records, self.smallest, wake
+            self.best,
+            self.labels.starts,
+            self.labels.rows,
+            self.costs,
+            self.rows.records,
+            self.smallest,
+            wake,
         )
         return wake
 
@@ -240,7 +248,13 @@ class Ascent:
 
 @kernel
 def exact_slacks(
-    prices: Floats, starts: Offsets, rows: Codes, costs: Floats, records: Integers, smallest: int, slacks: Floats
+    prices: Floats,
+    starts: Offsets,
+    rows: Codes,
+    costs: Floats,
+    records: Integers,
+    smallest: int,
+    slacks: Floats,
 ) -> None:
     """Compute the cost of `smallest` records of each label less their highest prices."""
     worth = np.empty(smallest + 1, np.float64)

@@ -111,7 +111,14 @@ def undo(field: Field, state: State, scratch: Scratch, count: int) -> None:
 
 @kernel
 def close_label(
-    field: Field, state: State, scratch: Scratch, label: int, opening: int, count: int, smallest: int, allowed: int
+    field: Field,
+    state: State,
+    scratch: Scratch,
+    label: int,
+    opening: int,
+    count: int,
+    smallest: int,
+    allowed: int,
 ) -> tuple[int, float]:
     """Move all items of a label to the cheapest other open ones; return the number of moves and the change of cost.
 

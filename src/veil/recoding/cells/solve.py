@@ -169,7 +169,13 @@ class _Solver:
             ending = "finished"
         self.curve.append((time.process_time() - compiling_seconds() - self.cpu, total, proof.bound))
         return CellSolution(
-            recoding, total, proof.prices[rows.of_row], proof.suppression_price, proof.bound, ending, self.curve
+            recoding,
+            total,
+            proof.prices[rows.of_row],
+            proof.suppression_price,
+            proof.bound,
+            ending,
+            self.curve,
         )
 
 
@@ -184,7 +190,10 @@ def _classes_of(
     for number, levels in enumerate(nodes):
         members = shown[node.ravel() == number]
         labels = np.stack(
-            [h.label_map(int(levels[j]))[problem.codes[members, j]] for j, h in enumerate(problem.hierarchies)]
+            [
+                h.label_map(int(levels[j]))[problem.codes[members, j]]
+                for j, h in enumerate(problem.hierarchies)
+            ]
         )
         order = np.lexsort(labels)
         new = np.append(True, (labels[:, order[1:]] != labels[:, order[:-1]]).any(axis=0))

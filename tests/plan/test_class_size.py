@@ -41,6 +41,8 @@ MODELS = [
     m.AlphaKAnonymity("S", 0.4, 1),
     m.SubsetKAnonymity(2, 1),
     m.SubsetKAnonymity(2, 2),
+    m.KMAnonymity("S", 2, 1),
+    m.Profitability(no_attack=True, adversary_gain=10, cost=4),
     m.TCloseness("S", 0.2),
     m.BetaLikeness("S", 0.5),
     m.AverageReidentificationRisk(0.5),

@@ -19,7 +19,7 @@ from veil.api.release import Release
 from veil.errors import PlanError, Say
 from veil.plan.recoding import Cells, Subtree
 from veil.recoding import recode
-from veil.recoding.in_passes import recode_in_passes
+from veil.recoding.cells.recode import recode_cells
 from veil.recoding.problem import UNIT
 from veil.recoding.solution import RowRecoding
 
@@ -42,12 +42,12 @@ PLAN: dict[str, Any] = {
 
 
 def priced(price: float) -> Any:
-    """Return a solver with the levels of the passes and one price for all rows."""
+    """Return the solver of cells with one price for all rows."""
 
     def solver(prepared: Any, models: Any, **options: Any) -> RowRecoding:
-        found = recode_in_passes(prepared, models, **options)
+        solution = recode_cells(prepared, models, **options | {"seconds": 1})
         prices = np.full(prepared.table.num_rows, int(price * UNIT), np.int64)
-        return dataclasses.replace(found, prices=prices, curve=((0.5, UNIT * prepared.records()),))
+        return dataclasses.replace(solution, prices=prices, curve=((0.5, UNIT * prepared.records()),))
 
     return solver
 

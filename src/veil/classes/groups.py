@@ -41,9 +41,7 @@ def table_of_groups(
     return ClassTable((), (np.arange(number, dtype=np.uint64),), (counts,), histograms, people)
 
 
-def _histogram(
-    codes: Codes, domain: int, records: Integers, groups: Codes, counts: Integers
-) -> Histogram:
+def _histogram(codes: Codes, domain: int, records: Integers, groups: Codes, counts: Integers) -> Histogram:
     """Return the histogram of groups of `counts` records, given code, records and group of each row."""
     values, order = np.empty_like(codes), np.empty(codes.size, np.int32)
     sort_by_thing(codes, np.arange(codes.size, dtype=np.int32), domain, values, order)

@@ -110,12 +110,11 @@ def _prove(prepared: Prepared, solution: RowRecoding) -> LowerBound | str:
 
 def _trace(prepared: Prepared, solution: RowRecoding, proof: LowerBound | str) -> CellTrace:
     records = prepared.records()
-    is_proven = isinstance(proof, LowerBound)
     return CellTrace(
         solution.cost,
         records,
         solution.bound,
-        proof if is_proven else None,
-        "" if is_proven else proof,
+        proof if isinstance(proof, LowerBound) else None,
+        proof if isinstance(proof, str) else "",
         tuple((seconds, cost / (UNIT * records)) for seconds, cost in solution.curve),
     )

@@ -230,8 +230,8 @@ def test_it_is_refused_with_the_reason_and_a_way_out() -> None:
     names = names_of(problem)
     hierarchies = {name: hierarchy_of(problem, j) for j, name in enumerate(names)}
 
-    def reason(*models: Any, quality: Any = Loss()) -> str | None:
-        plan = Plan(hierarchies, models, sensitive=("S",), quality=quality)
+    def reason(*models: Any, quality: Any = None) -> str | None:
+        plan = Plan(hierarchies, models, sensitive=("S",), quality=quality or Loss())
         prepared = veil.anonymize(table_of(problem), plan, progress=False).outcome.prepared
         assert prepared is not None
         return why_not(prepared, list(plan.searched_models))
@@ -246,8 +246,12 @@ def test_it_is_refused_with_the_reason_and_a_way_out() -> None:
 
 def test_it_ends_when_cancelled() -> None:
     problem, _ = crowd(3)
-    plan = Plan({name: hierarchy_of(problem, j) for j, name in enumerate(names_of(problem))}, veil.KAnonymity(3))
-    prepared, start = recoding_of(veil.anonymize(table_of(problem), plan, others="keep", progress=False) if False else veil.anonymize(table_of(problem).select(names_of(problem)), plan, progress=False))
+    plan = Plan(
+        {name: hierarchy_of(problem, j) for j, name in enumerate(names_of(problem))}, veil.KAnonymity(3)
+    )
+    prepared, start = recoding_of(
+        veil.anonymize(table_of(problem).select(names_of(problem)), plan, progress=False)
+    )
     calls = []
 
     def cancel() -> bool:

@@ -135,10 +135,11 @@ class Judge:
             part = model.for_part(by_owner(self.sample, model.views[0]))
             for view in views_of(part, self.sample):
                 criterion = part.bind(view)
-                sized = isinstance(criterion, HasMinimalSize)
-                self.smallest = max(
-                    self.smallest, criterion.smallest if sized else part.minimal_class_size(view)
-                )
+                if isinstance(criterion, HasMinimalSize):
+                    size = criterion.smallest
+                else:
+                    size = part.minimal_class_size(view)
+                self.smallest = max(self.smallest, size)
                 if criterion is None:
                     continue
                 assert not isinstance(criterion, SampleCriterion)
@@ -222,7 +223,8 @@ class _Texts:
         highest: list[int] = []
         ranges, filled = [], 0
         for j, hierarchy in enumerate(problem.hierarchies):
-            first, numbers = len(lowest), {}
+            first = len(lowest)
+            numbers: dict[object, int] = {}
             texts = np.full((hierarchy.height + 1, hierarchy.size), -1, np.int32)
             cells = np.zeros(texts.shape, np.int64)
             for level in range(hierarchy.height + 1):
@@ -385,7 +387,7 @@ class _Search:
 
 def _space(prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProblem, texts: _Texts) -> Space:
     """Return what the kernels read, with the rows of each text."""
-    rows, columns = problem.codes.shape
+    rows = len(problem.codes)
     starts, listed, filled = np.zeros(texts.lowest.size + 1, np.int64), [], 0
     for j, numbers in enumerate(texts.columns):
         levels = range(problem.minimum[j], problem.maximum[j] + 1)
@@ -406,8 +408,8 @@ def _space(prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProb
     if names:
         attribute = prepared.sample.attribute(names[0])
         values = attribute.codes
-        shares = np.bincount(values, weights=problem.counts, minlength=len(attribute.values))
-        shares /= shares.sum()
+        records = np.bincount(values, weights=problem.counts, minlength=len(attribute.values))
+        shares = records / records.sum()
     return Space(
         problem.codes, problem.counts, texts.starts, texts.heights, texts.flat, texts.costs, texts.lowest,
         texts.highest, starts, np.concatenate(listed), values, shares, problem.smallest, prepared.rows.weights.are_one, UNIT,

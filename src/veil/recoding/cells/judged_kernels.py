@@ -7,7 +7,7 @@ if the plan does not allow the level; `costs` has the same places.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def draw(random: NDArray[np.uint64], number: int) -> int:
     x ^= x >> np.uint64(27)
     random[0] = x
     bits = (x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33)
-    return np.int64(bits) % number
+    return int(np.int64(bits) % number)
 
 
 @kernel
@@ -164,7 +164,7 @@ def hash_of(label: Codes) -> np.uint64:
 def find_label(label: Codes, labels: Codes, slots: Codes) -> tuple[int, int]:
     """Return the class with a label, or -1, and the slot where it is or belongs."""
     last = np.int64(slots.size - 1)
-    slot = np.int64(hash_of(label) & np.uint64(last))
+    slot: Any = np.int64(hash_of(label) & np.uint64(last))
     while slots[slot] >= 0:
         c = slots[slot]
         same = True
@@ -294,7 +294,7 @@ def cheapest_class(
         last = text
         for e in range(work.text_starts[text], work.text_starts[text + 1]):
             c = work.text_classes[e]
-            if c == avoid or c == other or work.locks[c] >= 0 or work.tally[c] > 0:
+            if c in (avoid, other) or work.locks[c] >= 0 or work.tally[c] > 0:
                 continue
             cost = cost_under(space, i, state.labels[c])
             if 0 <= cost < least:
@@ -325,7 +325,8 @@ def draw_node(space: Space, state: State, i: int, random: NDArray[np.uint64], le
     cost = 0
     for j in range(columns):
         cost += space.costs[space.starts[j, levels[j]] + space.leaves[i, j]]
-    return cost < state.paid[i]
+    cheaper: bool = cost < state.paid[i]
+    return cheaper
 
 
 @kernel
@@ -406,7 +407,7 @@ def collect(
     for e in range(-1, min(end - start, scan)):
         r = i if e < 0 else space.listed[start + e]
         c = state.groups[r]
-        if (r == i and e >= 0) or (c >= 0 and (c == avoid or c == drag or work.locks[c] >= 0)):
+        if (r == i and e >= 0) or (c >= 0 and (c in (avoid, drag) or work.locks[c] >= 0)):
             continue
         if work.after[r] != c or (state.paid[r] == 0 and e >= 0):
             continue
@@ -485,11 +486,11 @@ def close_gain(
             work.gains[count] = state.paid[r] - cost
             work.targets[count] = target
             count += 1
-    return gain, count, lost
+    return int(gain), count, int(lost)
 
 
 @kernel
-def likely(space: Space, knobs: Knobs, counts: Codes) -> bool:
+def likely(space: Space, knobs: Knobs, counts: Integers) -> bool:
     """Whether a class with some counts of values is no more unusual than one that was accepted before."""
     total = different = 0
     for v in range(counts.size):
@@ -661,7 +662,7 @@ def try_move(
         left += 1
     count = left
     pulled = count
-    lost = np.int64(0)
+    lost: Any = np.int64(0)
     for q in range(met):
         c = work.met[q]
         if work.closed[c] and work.tally[c] < state.sizes[c]:
@@ -675,10 +676,10 @@ def try_move(
         if work.targets[e] == -2:
             size += space.weights[r]
     u = (draw(random, 1 << 30) + 1) / (1 << 30)
-    possible = size >= space.smallest and lost <= number[2]
+    possible = bool(size >= space.smallest and lost <= number[2])
     if possible and not explores and work.class_counts.shape[0]:
         possible = leaves_likely(space, state, work, knobs, base, pulled, met)
-    possible = possible and (delta < 0 or 0 < delta < -knobs.temperature * np.log(u))
+    possible = possible and bool(delta < 0 or 0 < delta < -knobs.temperature * np.log(u))
     for e in range(pulled):
         work.after[work.scratch[e]] = state.groups[work.scratch[e]]
     if possible:
@@ -709,10 +710,10 @@ def try_move(
 @kernel
 def node_cost(space: Space, i: int, levels: Codes) -> int:
     """Return what a record of row i costs on some levels."""
-    cost = np.int64(0)
+    cost: Any = np.int64(0)
     for j in range(levels.size):
         cost += space.costs[space.starts[j, levels[j]] + space.leaves[i, j]]
-    return cost
+    return int(cost)
 
 
 @kernel

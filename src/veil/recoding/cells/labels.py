@@ -364,7 +364,7 @@ def refine(
     return out_rows[:filled].copy(), out_starts[: count + 1].copy(), out_costs[:count].copy()
 
 
-def _distinct(columns: list[Codes], rows: int) -> tuple[Codes, Codes]:
+def _distinct(columns: list[Codes], rows: int) -> tuple[Integers, Codes]:
     """Return the first row of each distinct row, and the distinct row of each row."""
     number = np.zeros(rows, np.int64)
     for column in columns:

@@ -239,7 +239,7 @@ class Ascent:
 
     def whole(self) -> Integers:
         """Return the best prices in whole units; no label is violated."""
-        prices = np.minimum(np.floor(self.best * UNIT).astype(np.int64), self.whole_caps)
+        prices: Integers = np.minimum(np.floor(self.best * UNIT).astype(np.int64), self.whole_caps)
         settle_exactly(
             prices, self.labels.starts, self.labels.rows, self.labels.costs, self.rows.records, self.smallest
         )

@@ -51,7 +51,7 @@ def recode_cells(
         raise PlanError(reason)
     began = time.perf_counter()
     # The loss of cells is the arithmetic mean.
-    quality = replace(prepared.plan.quality, aggregate="arithmetic_mean")  # type: ignore[type-var,call-arg]
+    quality = replace(prepared.plan.quality, aggregate="arithmetic_mean")  # type: ignore[type-var]
     prepared = replace(prepared, plan=replace(prepared.plan, quality=quality))
     size = forced_size(prepared)
     judge = Judge(prepared, models)

@@ -96,7 +96,7 @@ def cheapest(
         if label != closing and (state.size[label] >= smallest or label == opening):
             if field.costs[label] > field.costs[last] and state.size[last] + field.weights[item] <= allowed:
                 return last
-            return label
+            return int(label)
     if closing != last and state.size[last] + field.weights[item] <= allowed:
         return last
     return -1
@@ -389,7 +389,7 @@ def place_rest(field: Field, state: State, scratch: Scratch, tops: Codes, smalle
                 for other in range(field.item_starts[row], field.item_starts[row + 1]):
                     if state.label[other] >= 0 and state.label[other] != top:
                         move(field, state, other, top)
-    return max(0, state.size[last] - allowed)
+    return max(0, int(state.size[last]) - allowed)
 
 
 @kernel

@@ -118,7 +118,6 @@ class _Solver:
             self._search(search, pieces)
 
     def _search(self, search: LocalSearch, pieces: Iterator[None]) -> None:
-        generation = 0
         while self.keep() and len(search.pool):
             next(pieces, None)
             share = min(1.0, self.elapsed / self.seconds)

@@ -129,16 +129,16 @@ def exact_values(context: ReleaseContext) -> Iterator[Concern]:
     aggregates = {} if outcome.plan is None else outcome.plan.microaggregated
     names = [name for name, how in aggregates.items() if how in ("interval", "set")]
     names += [name for method in outcome.methods for name in method.columns_of_exact_values]
-    names = tuple(dict.fromkeys(name for name in names if name in outcome.table.column_names))
-    if not names:
+    columns = tuple(dict.fromkeys(name for name in names if name in outcome.table.column_names))
+    if not columns:
         return
     yield Concern(
         "exact values of classes",
-        names,
+        columns,
         Phrase(
             "Labels of {columns} consist of values of their class: each end of an "
             "interval, and each value of a set, is an exact value of somebody in it.",
-            columns=quoted(names),
+            columns=quoted(columns),
         ),
         "Use public labels (Mondrian does by default), a hierarchy, or the mean or median.",
     )

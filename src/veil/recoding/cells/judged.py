@@ -135,10 +135,8 @@ class Judge:
             part = model.for_part(by_owner(self.sample, model.views[0]))
             for view in views_of(part, self.sample):
                 criterion = part.bind(view)
-                if isinstance(criterion, HasMinimalSize):
-                    size = criterion.smallest
-                else:
-                    size = part.minimal_class_size(view)
+                known: object = criterion
+                size = known.smallest if isinstance(known, HasMinimalSize) else part.minimal_class_size(view)
                 self.smallest = max(self.smallest, size)
                 if criterion is None:
                     continue

@@ -627,12 +627,12 @@ def try_move(
         left = state.sizes[c] - work.tally[c]
         work.closed[c] = left == 0
         if 0 < left < space.smallest:
-            closing, _, lost = close_gain(space, state, work, c, drag, label, -1)
+            closing, _, gone = close_gain(space, state, work, c, drag, label, -1)
             spare = state.sizes[c] - space.smallest
             part = work.worth[c] * spare // work.tally[c]
             work.worth[c] = closing + work.worth[c] - part
-            work.closed[c] = (work.worth[c] > 0 or c == first) and lost <= number[2]
-            if lost > number[2]:
+            work.closed[c] = (work.worth[c] > 0 or c == first) and gone <= number[2]
+            if gone > number[2]:
                 work.worth[c] = -(2**62)
             size += work.tally[c] if work.closed[c] else spare
         else:

@@ -1,0 +1,105 @@
+"""Recoding cell by cell: the loss after some CPU seconds, the proven bound, and the gap between them.
+
+    python bench/cells.py                     # adult and fars, several k
+    python bench/cells.py adult --k 5 20      # some of it
+    python bench/cells.py adult --k 5 --seconds 10
+
+Losses are the arithmetic mean over cells. Times are CPU seconds of both cores together, from the prepared table on;
+kernels are compiled before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from veil import hierarchies as h
+from veil.base.progress import following
+from veil.models import DistinctLDiversity, KAnonymity, PrivacyModel, TCloseness
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
+from veil.plan.recoding import Cells
+from veil.quality import Loss
+from veil.recoding.cells.recode import recode_cells
+from veil.recoding.problem import UNIT
+from veil.tables import read
+from veil.verification.lower_bound import prove_bound
+
+SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+REAL = {
+    "adult": ("adult.csv", "adult_hierarchy_", "sex age race marital-status education native-country workclass salary-class"),
+    "fars": ("fars_int.csv", "fars_int_hierarchy_", "iage irace ideathmon ideathday isex ihispanic iinjury"),
+}  # fmt: skip
+SENSITIVE = {"adult": "occupation", "fars": "istatenum"}
+MOMENTS = (1, 2, 5, 10, 30, 60, 120)
+
+
+def load(name: str, k: int, limit: float, models: Sequence[PrivacyModel]) -> Prepared:
+    """The table with its hierarchies, ready to be searched."""
+    file, prefix, columns = REAL[name]
+    folder = SHARED / "data" / name
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fars lists an age twice, on purpose
+        hierarchies = {column: h.read(folder / f"{prefix}{column}.csv") for column in columns.split()}
+    sensitive = tuple({name for model in models for name in model.attribute_names})
+    plan = Plan(
+        hierarchies, [KAnonymity(k), *models], suppression_limit=limit, others="drop", sensitive=sensitive,
+        quality=Loss(), recoding=Cells(),
+    )  # fmt: skip
+    return prepare(read(folder / file).table, plan)
+
+
+def measure(name: str, k: int, limit: float, seconds: float, models: Sequence[PrivacyModel] = ()) -> str:
+    """One line of the table."""
+    prepared = load(name, k, limit, models)
+    before, wall = time.process_time(), time.perf_counter()
+    with following(None) as tracker:
+        found = recode_cells(
+            prepared, prepared.plan.searched_models, seconds=seconds, threads=None, cancel=lambda: False, progress=tracker
+        )  # fmt: skip
+    cpu, wall = time.process_time() - before, time.perf_counter() - wall
+    whole = UNIT * prepared.records()
+    bound = None if found.prices is None else prove_bound(prepared, found.prices, found.suppression_price)
+    text = f"{name:6}{k:5}{limit:7.2%} {'+'.join(type(m).__name__ for m in models) or '-':20}"
+    for moment in MOMENTS:
+        cost = min((cost for at, cost in found.curve if at <= moment), default=None)
+        text += f"{cost / whole:8.4f}" if cost and moment <= cpu + 1 else "       -"
+    loss = found.cost / whole
+    text += f"   {loss:.4f}"
+    if bound is not None and not isinstance(bound, str) and hasattr(bound, "loss"):
+        least = float(bound.loss)
+        text += f"   {least:.4f}  {loss / least - 1:6.1%}"
+    else:
+        text += "        -       -"
+    return text + f"   {cpu:6.1f} {wall:6.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", default=list(REAL))
+    parser.add_argument("--k", type=int, nargs="*", default=[2, 5, 20])
+    parser.add_argument("--limit", type=float, nargs="*", default=[0.0])
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--diverse", type=int)
+    parser.add_argument("--close", type=float)
+    options = parser.parse_args()
+    head = "".join(f"{moment:6} s" for moment in MOMENTS)
+    print(f"{'table':6}{'k':>5}{'limit':>7} {'further models':20}{head}      end    bound      gap      CPU   wall")
+    measure(options.tables[0], 1000, 0.0, 3)
+    for name in options.tables:
+        models: list[PrivacyModel] = []
+        if options.diverse:
+            models.append(DistinctLDiversity(SENSITIVE[name], options.diverse))
+        if options.close:
+            models.append(TCloseness(SENSITIVE[name], options.close))
+        for k in options.k:
+            for limit in options.limit:
+                print(measure(name, k, limit, options.seconds, models), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,10 +8,21 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+import pyarrow as pa
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from support.oracle import Problem
+from support.strategies import problems
+from veil import hierarchies as h
+from veil import models as m
 from veil.hierarchies import Hierarchy
-from veil.plan.class_size import ForcedSize
-from veil.plan.prepare import Prepared
+from veil.plan.class_size import ForcedSize, forced_size
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
+from veil.quality import Loss
 
 UNIT = 2**32
 Choice = tuple[int, ...]
@@ -62,6 +73,66 @@ class TinyTable:
             for records in classes.values():
                 costs = [self.cost(j, records[0], level) for j, level in enumerate(levels)]
                 yield frozenset(records), sum(costs, Fraction(0)), sum(int(cost * UNIT) for cost in costs)
+
+
+def prepared_of(problem: Problem, **options: Any) -> Prepared:
+    """The problem of the oracle as a table and a plan."""
+    names = [f"q{j}" for j in range(problem.width)]
+    table = pa.table(
+        {name: pa.array([row[j] for row in problem.rows], pa.string()) for j, name in enumerate(names)}
+        | {"T": problem.sensitive["T"]}
+    )
+    builders = {name: h.table(rows) for name, rows in zip(names, problem.hierarchies, strict=True)}
+    return prepare(table, Plan(builders, sensitive=["T"], others="keep", **options))
+
+
+@st.composite
+def scattered(draw: st.DrawFn, max_rows: int) -> Problem:
+    """Draw a few records that hardly agree, so that something has to be lost."""
+    tables = []
+    for _ in range(draw(st.integers(2, 3))):
+        groups = list(range(draw(st.integers(3, 6))))
+        rows = [["abcdef"[value]] for value in groups]
+        for level in range(1, draw(st.integers(1, 3))):
+            target = [draw(st.integers(0, max(1, len(groups) // 2))) for _ in groups]
+            groups = [target[group] for group in groups]
+            for row, group in zip(rows, groups, strict=True):
+                row.append(f"{level}.{group}")
+        tables.append([[*row, "*"] for row in rows])
+    cells = st.tuples(*(st.sampled_from([row[0] for row in table]) for table in tables))
+    records = draw(st.lists(cells, min_size=4, max_size=max_rows))
+    values = draw(st.lists(st.sampled_from("xxy"), min_size=len(records), max_size=len(records)))
+    return Problem(records, tables, {"T": values})
+
+
+@st.composite
+def bounded(draw: st.DrawFn, max_rows: int) -> tuple[Prepared, ForcedSize]:
+    """Draw a plan for a few records that forces some of them into every class."""
+    problem = draw(
+        problems(max_rows=max_rows, max_width=3, max_height=3, sensitive=True, subset=False)
+        | scattered(max_rows)
+    )
+    number = len(problem.rows)
+    assume(number > 1)
+    models: list[Any] = [m.KAnonymity(draw(st.integers(1, min(4, number))))]
+    if len(set(problem.sensitive["T"])) == 2 and draw(st.booleans()):
+        models.append(m.DistinctLDiversity("T", 2))
+    levels = {
+        f"q{j}": sorted(draw(st.tuples(*[st.integers(0, len(table[0]) - 1)] * 2)))
+        for j, table in enumerate(problem.hierarchies)
+        if draw(st.integers(0, 3)) == 0
+    }
+    prepared = prepared_of(
+        problem,
+        models=models,
+        suppression_limit=draw(st.integers(0, number)) / number if draw(st.booleans()) else 0,
+        minimum_levels={name: low for name, (low, _) in levels.items()},
+        maximum_levels={name: high for name, (_, high) in levels.items()},
+        quality=Loss(weights={"q0": draw(st.sampled_from([1, 0.25, 3]))}),
+    )
+    size = forced_size(prepared)
+    assume(isinstance(size, ForcedSize))
+    return prepared, size
 
 
 def tiny_table(prepared: Prepared, size: ForcedSize) -> TinyTable:
@@ -167,22 +238,24 @@ def least_loss(table: TinyTable) -> Fraction | float:
     def members(block: int) -> list[int]:
         return [i for i in range(number) if block >> i & 1]
 
-    of_class = [Fraction(0), *(cost_of_class(members(block)) for block in range(1, 1 << number))]
-    least: list[Fraction | float] = [Fraction(0)] * (1 << number)
+    exact = [Fraction(0), *(cost_of_class(members(block)) for block in range(1, 1 << number))]
+    scale = math.lcm(*(each.denominator for each in exact if isinstance(each, Fraction)))
+    of_class = [each if each == math.inf else int(each * scale) for each in exact]
+    least: list[int | float] = [0] * (1 << number)
     for left in range(1, 1 << number):
         # The class of the first record that is left, with any others.
         first = left & -left
-        others = left ^ first
-        part, costs = others, []
-        while True:
-            costs.append(of_class[first | part] + least[others ^ part])
-            if part == 0:
-                break
+        others = part = left ^ first
+        best = of_class[left]
+        while part:
             part = (part - 1) & others
-        least[left] = min(costs)
+            best = min(best, of_class[first | part] + least[others ^ part])
+        least[left] = best
     everybody = (1 << number) - 1
     return min(
-        least[everybody ^ block] + block.bit_count()
+        math.inf
+        if least[everybody ^ block] == math.inf
+        else Fraction(int(least[everybody ^ block]), scale) + block.bit_count()
         for block in range(1 << number)
         if block.bit_count() <= table.allowed
     )

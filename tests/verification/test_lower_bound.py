@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.oracle import Problem
 from support.realdata import hierarchies, needs_data, source
-from support.recoding_bound import UNIT, bound_of, good_prices, least_loss, tiny_table
+from support.recoding_bound import UNIT, bound_of, bounded, good_prices, least_loss, prepared_of, tiny_table
 from support.strategies import problems
-from veil import hierarchies as h
 from veil import models as m
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
@@ -25,17 +24,6 @@ from veil.quality import Loss
 from veil.recoding.problem import CellProblem
 from veil.verification.lower_bound import column_labels, column_weights, recompute_bound
 from veil.verification.surplus import PricedRows, total_surplus
-
-
-def prepared_of(problem: Problem, **options: Any) -> Prepared:
-    """The problem of the oracle as a table and a plan."""
-    names = [f"q{j}" for j in range(problem.width)]
-    table = pa.table(
-        {name: pa.array([row[j] for row in problem.rows], pa.string()) for j, name in enumerate(names)}
-        | {"T": problem.sensitive["T"]}
-    )
-    builders = {name: h.table(rows) for name, rows in zip(names, problem.hierarchies, strict=True)}
-    return prepare(table, Plan(builders, sensitive=["T"], others="keep", **options))
 
 
 def recomputed(prepared: Prepared, size: ForcedSize, prices: list[int], suppression_price: int = 0) -> int:
@@ -49,33 +37,6 @@ def recomputed(prepared: Prepared, size: ForcedSize, prices: list[int], suppress
         np.array(prices, object if large else np.int64),
         suppression_price,
     )
-
-
-@st.composite
-def bounded(draw: st.DrawFn, max_rows: int) -> tuple[Prepared, ForcedSize]:
-    """Draw a plan for a few records that forces some of them into every class."""
-    problem = draw(problems(max_rows=max_rows, max_width=3, max_height=3, sensitive=True, subset=False))
-    number = len(problem.rows)
-    assume(number > 1)
-    models: list[Any] = [m.KAnonymity(draw(st.integers(1, min(4, number))))]
-    if len(set(problem.sensitive["T"])) == 2 and draw(st.booleans()):
-        models.append(m.DistinctLDiversity("T", 2))
-    levels = {
-        f"q{j}": sorted(draw(st.tuples(*[st.integers(0, len(table[0]) - 1)] * 2)))
-        for j, table in enumerate(problem.hierarchies)
-        if draw(st.integers(0, 3)) == 0
-    }
-    prepared = prepared_of(
-        problem,
-        models=models,
-        suppression_limit=draw(st.integers(0, number)) / number if draw(st.booleans()) else 0,
-        minimum_levels={name: low for name, (low, _) in levels.items()},
-        maximum_levels={name: high for name, (_, high) in levels.items()},
-        quality=Loss(weights={"q0": draw(st.sampled_from([1, 0.25, 3]))}),
-    )
-    size = forced_size(prepared)
-    assume(isinstance(size, ForcedSize))
-    return prepared, size
 
 
 @settings(max_examples=300)

@@ -134,7 +134,7 @@ def draw(seed: int) -> Case:
     if r.random() < 0.2:
         options["recoding"] = r.choice([SinglePass(), Iterative(0.5, 3, 0.1), FastIterative(0.1)])
     elif options["quality"] == "loss" and not aggregated and chosen is None and r.random() < 0.3:
-        options["recoding"] = "cells"
+        options |= {"recoding": "cells", "time_limit": 0.1}
     going_out = r.choice([*FRAMES[:1], *FILES]) if r.random() < 0.5 else "frame"
     return Case(source, table, options, asked, going_out, str(options["order"]))
 

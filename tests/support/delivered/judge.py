@@ -24,6 +24,9 @@ from support.oracle.suppression import SampleModel, sizes_of
 GONE = "(not released)"
 """A label that nobody has: of records that models compare with, and that are not shown."""
 
+STAR = "(a star)"
+"""A star that is a value like others."""
+
 _SCIENTIFIC = re.compile(r"-?\d(\.\d+)?e[+-]?\d+")
 
 
@@ -36,7 +39,7 @@ class Asked:
     """What was asked, in plain words.
 
     `labels` lists for each quasi-identifier and each value of it, by its text, its label on every level. `members` are the
-    rows that may be released at all.
+    rows that may be released at all. `levels` are the lowest and the highest level of a column; all of them by default.
     """
 
     rows: Rows
@@ -51,6 +54,7 @@ class Asked:
     marker: str | None = "*"
     limit: float = 0.0
     members: frozenset[int] = frozenset()
+    levels: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def known(self) -> list[str]:
@@ -160,8 +164,10 @@ def _check_shown(asked: Asked, given: Given, number: int) -> None:
         if name in asked.aggregated:
             continue
         allowed = labels[text_of(before[name])]
+        if name in asked.levels:
+            allowed = allowed[asked.levels[name][0] : asked.levels[name][1] + 1]
         if given.levels is not None:
-            allowed = [allowed[given.levels[name]]]
+            allowed = [allowed[given.levels[name] - asked.levels.get(name, (0, 0))[0]]]
         if not any(_same_label(given, row[name], label, before[name]) for label in allowed):
             raise Wrong(f"{name} shows a label that the record does not have")
 
@@ -230,7 +236,7 @@ def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int
     problem = oracle.Problem(
         rows,
         [[[value] for value in dict.fromkeys(each)] for each in zip(*rows, strict=True)],
-        {name: [text_of(asked.rows[row][name]) for row in origin] for name in asked.sensitive},
+        {name: [_value(asked, asked.rows[row][name]) for row in origin] for name in asked.sensitive},
         None if not others else set(range(len(visible) + len(gone))),
     )
     classes: dict[tuple[Value, ...], list[int]] = defaultdict(list)
@@ -250,6 +256,12 @@ def _check_models(asked: Asked, given: Given, shown: list[int], hidden: list[int
     for model in asked.models:
         if isinstance(model, SampleModel) and not oracle.fulfils(model, sizes):
             raise Wrong(f"classes of {sorted(sizes)} do not fulfil {model}")
+
+
+def _value(asked: Asked, cell: Any) -> Value:
+    """The text of a sensitive value. A star withholds one only where it is the marker."""
+    text = text_of(cell)
+    return STAR if text == "*" != asked.marker else text
 
 
 def _labels(asked: Asked, given: Given, number: int) -> tuple[Value, ...]:

@@ -1,6 +1,6 @@
 """Run what was drawn, and let the oracle judge what a person gets of it.
 
-python -m support.delivered.run 20000        # plans; also: masks, engines. From the folder of the tests
+python -m support.delivered.run 20000        # plans; also: masks, engines, recodings. From the folder of the tests
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ from veil.errors import InputError, NoSolutionError, OutputError, ParameterError
 
 def check_plan(seed: int, folder: Path) -> str:
     """Carry out one plan and judge what is delivered. Returns how it went; raises `Wrong`."""
-    case = draw(seed)
+    return check_case(draw(seed), folder)
+
+
+def check_case(case: Case, folder: Path) -> str:
+    """Carry out a plan that was drawn, and judge what is delivered."""
     try:
         release = veil.anonymize(case.source, **case.options, progress=False)
     except NoSolutionError:
@@ -118,8 +122,9 @@ def run(check: Any, count: int, start: int = 0, *, say: bool = True) -> Counter[
 if __name__ == "__main__":
     from support.delivered.engines import check_engine
     from support.delivered.masks import check_mask
+    from support.delivered.recodings import check_recoding
 
-    what = {"plans": check_plan, "masks": check_mask, "engines": check_engine}
+    what = {"plans": check_plan, "masks": check_mask, "engines": check_engine, "recodings": check_recoding}
     chosen = next((name for name in sys.argv[1:] if name in what), "plans")
     numbers = [int(each) for each in sys.argv[1:] if each.isdigit()]
     found = run(what[chosen], *numbers)

@@ -1,0 +1,84 @@
+"""The labels that matter: those that a walk over all nodes of the lattice has, and no others."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.cells import highest, label_costs, members_of, problem_of
+from support.recoding_bound import UNIT, bounded
+from veil.plan.class_size import ForcedSize
+from veil.plan.prepare import Prepared
+from veil.recoding.cells.labels import DistinctRows, Labels, cheapest_labels, fallbacks, walk
+
+
+@settings(max_examples=300)
+@given(bounded(12), st.data())
+def test_every_label_that_its_caps_violate_is_walked_over(
+    case: tuple[Prepared, ForcedSize], data: st.DataObject
+) -> None:
+    problem = problem_of(*case)
+    rows = DistinctRows.of(problem)
+    caps = np.array([data.draw(st.integers(0, 40)) * UNIT // 20 for _ in range(len(rows))], np.int64)
+    every, smallest = label_costs(problem, rows), problem.smallest
+    labels = Labels.of(list(walk(rows, smallest, caps)))
+    assert labels.costs.tolist() == sorted(labels.costs.tolist())
+    found = list(zip(members_of(labels), labels.costs.tolist(), strict=True))
+    assert labels.pairs == sum(len(members) for members, _ in found)
+    for members, cost in found:
+        assert every[members] <= cost
+    for members, cost in every.items():
+        if highest(caps, members, rows, smallest) > cost * smallest:
+            assert (members, cost) in found
+    chosen = np.array([data.draw(st.booleans()) for _ in found], np.bool_)
+    some = labels.take(chosen)
+    assert list(zip(members_of(some), some.costs.tolist(), strict=True)) == [
+        each for each, taken in zip(found, chosen, strict=True) if taken
+    ]
+
+
+@settings(max_examples=300)
+@given(bounded(12))
+def test_caps_after_a_walk_are_prices_that_no_label_is_violated_by(case: tuple[Prepared, ForcedSize]) -> None:
+    problem = problem_of(*case)
+    rows = DistinctRows.of(problem)
+    caps = np.full(len(rows), 2 * UNIT, np.int64)
+    cheapest_labels(rows, problem.smallest, caps, lambda: True)
+    every = label_costs(problem, rows)
+    for members, cost in every.items():
+        assert highest(caps, members, rows, problem.smallest) <= cost * problem.smallest
+    for i, cap in enumerate(caps.tolist()):
+        assert cap in {2 * UNIT, *(cost for members, cost in every.items() if i in members)}
+    before = np.full(len(rows), 2 * UNIT, np.int64)
+    cheapest_labels(rows, problem.smallest, before, lambda: False)
+    assert (before == 2 * UNIT).all()
+
+
+@settings(max_examples=200)
+@given(bounded(12))
+def test_distinct_rows_and_labels_to_fall_back_on(case: tuple[Prepared, ForcedSize]) -> None:
+    problem = problem_of(*case)
+    rows = DistinctRows.of(problem)
+    finest = [
+        tuple(
+            int(hierarchy.label_map(problem.minimum[j])[problem.codes[i, j]])
+            for j, hierarchy in enumerate(problem.hierarchies)
+        )
+        for i in range(len(problem.codes))
+    ]
+    numbers = dict(zip(finest, rows.of_row.tolist(), strict=True))
+    assert [numbers[cells] for cells in finest] == rows.of_row.tolist()
+    assert sorted(numbers.values()) == list(range(len(rows)))
+    assert rows.records.tolist() == [int((rows.of_row == i).sum()) for i in range(len(rows))]
+    labels = Labels.of(fallbacks(rows, problem.smallest, problem.maximum))
+    every = label_costs(problem, rows)
+    covered: set[int] = set()
+    for members, cost in zip(members_of(labels), labels.costs.tolist(), strict=True):
+        assert every[members] <= cost
+        covered |= members
+    # A row is under a label with enough records if it is under one of these.
+    assert covered == set().union(*every)
+    assert {i for i, count in enumerate(rows.records.tolist()) if count >= problem.smallest} <= {
+        next(iter(members)) for members in members_of(labels) if len(members) == 1
+    }

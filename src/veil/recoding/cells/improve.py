@@ -146,6 +146,11 @@ class LocalSearch:
         costs, state = self.costs, self.state
         return int(costs[state.label] @ self.items.weights) + int(costs @ self.field.fixed)
 
+    @property
+    def suppressed(self) -> int:
+        """Number of suppressed records."""
+        return int(self.state.size[-1])
+
     def recoding(self, label: Codes) -> CellRecoding:
         """Return the recoding that gives each item a label."""
         problem = self.problem

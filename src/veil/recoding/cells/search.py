@@ -368,13 +368,21 @@ def place_rest(field: Field, state: State, scratch: Scratch, tops: Codes, smalle
     """
     last = field.costs.size - 1
     for item in range(state.label.size):
-        if state.label[item] >= 0:
+        if state.label[item] < 0:
+            move(field, state, item, last)
+    # Whatever a label costs is better than suppression beyond the limit.
+    cost = field.costs[last]
+    field.costs[last] = 2.0
+    for item in range(state.label.size):
+        if state.label[item] == last:
+            target = cheapest(field, state, item, last, -1, smallest, allowed)
+            if target >= 0:
+                move(field, state, item, target)
+    for item in range(state.label.size):
+        # A record that no label takes stays, and leaves no room to another.
+        top = tops[field.item_row[item]]
+        if state.size[last] <= allowed or state.label[item] != last or top < 0:
             continue
-        target = cheapest(field, state, item, -1, -1, smallest, allowed)
-        if target >= 0:
-            move(field, state, item, target)
-            continue
-        move(field, state, item, last)
         row = field.item_row[item]
         for e in range(field.row_starts[row], field.row_starts[row + 1]):
             label = field.row_labels[e]
@@ -382,13 +390,18 @@ def place_rest(field: Field, state: State, scratch: Scratch, tops: Codes, smalle
             if count >= 0:
                 break
             undo(field, state, scratch, -1 - count)
-        top = tops[row]
-        if state.label[item] == last and top >= 0:
+        if state.label[item] == last:
+            weight = np.int64(0)
             for e in range(field.starts[top], field.starts[top + 1]):
                 row = field.rows[e]
                 for other in range(field.item_starts[row], field.item_starts[row + 1]):
-                    if state.label[other] >= 0 and state.label[other] != top:
+                    weight += field.weights[other]
+            for e in range(field.starts[top], field.starts[top + 1] if weight >= smallest else 0):
+                row = field.rows[e]
+                for other in range(field.item_starts[row], field.item_starts[row + 1]):
+                    if state.label[other] != top:
                         move(field, state, other, top)
+    field.costs[last] = cost
     return max(0, int(state.size[last]) - allowed)
 
 

@@ -77,7 +77,12 @@ class _Solver:
 
     def keep(self) -> bool:
         """Whether to go on."""
-        return not self.stopped and not self.cancel() and self.elapsed < self.seconds
+        return not (self.stopped or self.proven or self.cancel()) and self.elapsed < self.seconds
+
+    @property
+    def proven(self) -> bool:
+        """Whether no recoding costs less than the best so far."""
+        return self.prover is not None and self.best is not None and self.prover.proof.bound == self.best[0]
 
     def run(self) -> CellSolution:
         problem = self.problem
@@ -86,6 +91,8 @@ class _Solver:
         self._check(rows, further)
         cheapest = np.full(len(rows), 2 * UNIT if not problem.allowed else UNIT, np.int64)
         cheapest_labels(rows, problem.smallest, cheapest, lambda: not self.cancel())
+        if self.cancel():
+            cheapest[:] = 0  # labels that were not visited may be violated
         if self.start is not None:
             further += _classes_of(problem, rows, self.start)
         caps = cheapest + cheapest // 2 + (cheapest > 0) * (UNIT // 200)
@@ -126,7 +133,8 @@ class _Solver:
 
     def _accept(self, search: LocalSearch) -> None:
         total = search.total
-        if self.best is None or total < self.best[0]:
+        # Rows of many records, which do not part, may leave others without a class.
+        if search.suppressed <= self.problem.allowed and (self.best is None or total < self.best[0]):
             self._record(total, search.recoding(search.state.label))
 
     def _record(self, total: int, recoding: CellRecoding) -> None:
@@ -164,7 +172,7 @@ class _Solver:
         if self.prover is None:
             return CellSolution(recoding, total, None, 0, None, ending, self.curve)
         proof = self.prover.proof
-        if proof.bound == total:
+        if self.proven:
             ending = "finished"
         self.curve.append((time.process_time() - compiling_seconds() - self.cpu, total, proof.bound))
         return CellSolution(

@@ -19,6 +19,7 @@ from support.delivered.draw import Case, draw
 from support.delivered.engines import check_engine
 from support.delivered.judge import Given, Wrong, check_forms, judge
 from support.delivered.masks import check_mask
+from support.delivered.recodings import check_recoding
 from support.delivered.run import check_bytes, check_order, check_plan, delivered, run
 
 MORE = int(os.environ.get("VEIL_FUZZ", "0"))
@@ -32,6 +33,11 @@ def test_plans(start: int, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("start", range(0, 120, 40))
 def test_masks(start: int, capsys: pytest.CaptureFixture[str]) -> None:
     agrees(check_mask, 40, start, capsys)
+
+
+@pytest.mark.parametrize("start", range(0, 160, 40))
+def test_recodings(start: int, capsys: pytest.CaptureFixture[str]) -> None:
+    agrees(check_recoding, 40, start, capsys)
 
 
 def test_engines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,15 +17,21 @@ from veil.errors import InputError, NoSolutionError, OutputError, ParameterError
 
 def check_engine(seed: int, folder: Path) -> str:
     """Carry out one plan where the rows are, and judge what comes out."""
+    case = draw(seed)
+    case.options["recoding"] = "full-domain"
+    return check_held(case, seed, folder)
+
+
+def check_held(case: Case, seed: int, folder: Path) -> str:
+    """Carry out a plan that was drawn where the rows are, and judge what comes out."""
     import ibis
 
-    case = draw(seed)
     if any(getattr(each.type, "tz", None) is not None for each in case.table.columns):
         return "zoned"  # of a time zone DuckDB keeps nothing
     connection = ibis.duckdb.connect()
     held = connection.create_table("people", _without_dictionaries(case.table))
     try:
-        release = veil.anonymize(held, **{**case.options, "recoding": "full-domain"}, progress=False)
+        release = veil.anonymize(held, **case.options, progress=False)
     except NoSolutionError:
         return "no solution"
     except (PlanError, ParameterError, InputError):
@@ -48,9 +54,8 @@ def check_engine(seed: int, folder: Path) -> str:
         path.unlink()
     texts = {name for name in (rows[0] if rows else {}) if any(isinstance(row[name], str) for row in rows)}
     origin = _origin(case, rows)
-    given = Given(
-        rows, origin, frozenset(texts), release.transformation, release.outcome.flag, spelled=spelled
-    )
+    levels = release.transformation if case.options["recoding"] == "full-domain" else None
+    given = Given(rows, origin, frozenset(texts), levels, release.outcome.flag, spelled=spelled)
     given.hidden = frozenset(
         row for row, cells in zip(origin, rows, strict=True) if not _has_labels(case, given, row, cells)
     )
@@ -93,9 +98,11 @@ def _undecided(case: Case, given: Given) -> int:
 
 
 def _has_labels(case: Case, given: Given, row: int, cells: dict[str, Any]) -> bool:
-    assert given.levels is not None
+    def labels_of(name: str) -> list[Any]:
+        labels = case.asked.labels[name][text_of(case.asked.rows[row][name])]
+        return [*labels] if given.levels is None else [labels[given.levels[name]]]
+
     return all(
-        (text_of(cells[name]) or None)
-        == (labels[text_of(case.asked.rows[row][name])][given.levels[name]] or None)
-        for name, labels in case.asked.labels.items()
+        (text_of(cells[name]) or None) in [label or None for label in labels_of(name)]
+        for name in case.asked.labels
     )

@@ -1,4 +1,4 @@
-"""Plans at random for every way of recoding, under models that judge each class: in memory, for rows and for people."""
+"""Plans at random for every way of recoding, under models that judge each class: for rows and for people, in memory and in an engine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import veil
 from support import longitudinal, oracle
 from support.delivered.draw import Case, draw
+from support.delivered.engines import check_held
 from support.delivered.judge import STAR, Wrong
 from support.delivered.run import check_case
 from support.models import ours
@@ -36,6 +37,8 @@ def check_recoding(seed: int, folder: Path) -> str:
     if r.random() < 0.25:
         return f"{_check_people(r, seed, way)}, {way}, people"
     case = _draw(r, seed, way)
+    if way in ("cells", "subtree") and r.random() < 0.2:
+        return f"{check_held(case, seed, folder).split(',')[0]}, {way}, in DuckDB"
     return f"{check_case(case, folder).split(',')[0]}, {way}"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,24 +118,29 @@ def _start(
     cancel: Callable[[], bool],
     progress: Progress,
 ) -> CellRecoding:
-    """Return a recoding in passes; the full-domain optimum if too many would be suppressed, or if it loses less."""
+    """Return the full-domain optimum, or a recoding in passes if it loses less and does not suppress too much."""
     until = time.perf_counter() + seconds
     plan = replace(prepared.plan, time_limit=max(seconds, 0.01))
     in_passes = replace(prepared, plan=PASSES.first(replace(plan, suppression_limit=0.0)))
     problem = CellProblem.of(prepared, judge.smallest)
+    options: dict[str, Any] = {"threads": threads, "progress": progress, "cancel": cancel}
     starts: list[CellRecoding] = []
+    reason: NoSolutionError | None = None
     try:
-        recoder = Recoder.of_choice(
-            in_passes, search_best(in_passes, threads=threads, progress=progress, cancel=cancel)
-        )
+        choice = search_best(replace(prepared, plan=plan), **options)
+        starts.append(_levels_of(Recoder.of_choice(prepared, choice)))
+    except NoSolutionError as error:
+        reason = error
+    try:
+        recoder = Recoder.of_choice(in_passes, search_best(in_passes, **options))
         recoder.run_passes(PASSES, max(0.0, until - time.perf_counter()), threads, progress, cancel)
-        starts.append(_with_leftovers(prepared, judge, problem, _levels_of(recoder)))
-    except NoSolutionError:
-        pass  # the full domain may have one
-    starts = [each for each in starts if _is_within_limit(prepared, each)]
+        recoding = _with_leftovers(prepared, judge, problem, _levels_of(recoder))
+        starts += [recoding] if _is_within_limit(prepared, recoding) else []
+    except NoSolutionError as error:
+        reason = reason or error
     if not starts:
-        choice = search_best(replace(prepared, plan=plan), threads=threads, progress=progress, cancel=cancel)
-        starts = [_levels_of(Recoder.of_choice(prepared, choice))]
+        assert reason is not None
+        raise reason
     return min(starts, key=lambda each: _cost(problem, each))
 
 

@@ -1,0 +1,98 @@
+"""Carrying out a recoding: what its outcome says of loss and bound, and what is kept apart."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from support.cells import exact_cost
+from support.recoding_bound import UNIT, bounded, least_loss, tiny_table
+from veil import hierarchies as h
+from veil import models as m
+from veil.base.progress import Progress
+from veil.errors import NoSolutionError
+from veil.outcome.cell_trace import CellTrace
+from veil.outcome.lower_bound import LowerBound
+from veil.outcome.outcome import Outcome
+from veil.outcome.price_table import NUMBERS
+from veil.plan.class_size import ForcedSize
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
+from veil.plan.recoding import Cells, FastIterative, FullDomain, Recoding, Subtree
+from veil.recoding.recode import carry_out_recoding
+from veil.tables.source import Source
+from veil.verification.lower_bound import verify_lower_bound
+
+
+def outcome_of(prepared: Prepared, recoding: Recoding, **options: Any) -> Outcome:
+    changes: dict[str, Any] = {"recoding": recoding, "time_limit": 0.05} | options
+    plan = Plan(**{name: getattr(prepared.plan, name) for name in Plan.__dataclass_fields__} | changes)
+    again = prepare(prepared.table, plan)
+    return carry_out_recoding(Source(again.table, "pyarrow"), again, threads=1, progress=Progress())
+
+
+@pytest.mark.parametrize("recoding", [Cells(), Subtree()])
+@settings(max_examples=100)
+@given(case=bounded(8))
+def test_loss_and_bound_are_those_of_the_rows_that_are_released(
+    case: tuple[Prepared, ForcedSize], recoding: Recoding
+) -> None:
+    prepared, size = case
+    try:
+        outcome = outcome_of(prepared, recoding)
+    except NoSolutionError:
+        return
+    (trace,) = [each for each in outcome.last.traces if isinstance(each, CellTrace)]
+    table, records = tiny_table(prepared, size), len(prepared.codes[0])
+    cost = exact_cost(table, outcome.cell_levels.of_rows.tolist(), outcome.suppressed_mask.tolist())
+    assert abs(trace.loss * records - cost) * UNIT <= records * len(prepared.codes)
+    assert trace.records == records
+    assert [loss for _, loss in trace.curve] == sorted((loss for _, loss in trace.curve), reverse=True)
+    proofs = [each for each in outcome.last.traces if isinstance(each, LowerBound)]
+    assert proofs == ([] if trace.proof is None else [trace.proof])
+    names = [each.name for each in outcome.last.apart if each.is_secret]
+    assert ("lower bound" in names) == bool(proofs)
+    if isinstance(recoding, Subtree):
+        assert not proofs
+        return
+    (proof,) = proofs
+    assert verify_lower_bound(outcome.searched, proof).holds
+    assert proof.loss * records <= least_loss(table) <= cost
+    assert trace.least == proof.loss
+    assert trace.gap is not None
+
+
+def test_prices_are_kept_apart_by_the_cells_that_they_are_of() -> None:
+    table = pa.table({"q": ["a", "a", "b", "c"], "S": ["x", "y", "x", "y"]})
+    tree = h.table([["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"], ["d", "C", "*"]])
+    plan = Plan({"q": tree}, m.KAnonymity(2), sensitive="S", person=None)
+    outcome = outcome_of(prepare(table, plan), Cells())
+    (apart,) = [each for each in outcome.last.apart if each.name == "lower bound"]
+    assert apart.is_secret
+    assert apart.table.column_names == ["q", *NUMBERS]
+    assert sorted(apart.table["q"].to_pylist()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("recoding", [FullDomain(), FastIterative()])
+def test_other_ways_search_the_lattice(recoding: Recoding) -> None:
+    table = pa.table({"q": list("aabbc")})
+    plan = Plan({"q": h.suppression()}, m.KAnonymity(2), person=None, suppression_limit=0.2)
+    outcome = outcome_of(prepare(table, plan), recoding)
+    assert not [each for each in outcome.last.traces if isinstance(each, CellTrace)]
+    assert outcome.suppressed_mask.tolist() == [False] * 4 + [True]
+
+
+@pytest.mark.parametrize("order", ["input", "random"])
+@pytest.mark.parametrize("recoding", [Cells(), Subtree()])
+def test_rows_are_shuffled_unless_their_order_is_kept(recoding: Recoding, order: str) -> None:
+    table = pa.table({"q": [str(each) for each in range(40)]})
+    plan = Plan({"q": h.suppression()}, m.KAnonymity(2), person=None)
+    outcome = outcome_of(prepare(table, plan), recoding, order=order)
+    ascending = all(a < b for a, b in itertools.pairwise(outcome.origins.tolist()))
+    assert ascending == (order == "input")
+    assert np.array_equal(np.sort(outcome.origins), np.arange(40))

@@ -17,6 +17,8 @@ from veil.base.references import relocate
 from veil.engines.database import Database
 from veil.engines.relation import Relation
 from veil.errors import OutputError, PlanError, Say
+from veil.plan.plan import Plan
+from veil.plan.recoding import Cells
 from veil.recipe import Recipe
 from veil.recipe.about import NOTHING, About, read_about, spell_about
 from veil.recipe.generalize import GeneralizeSpec
@@ -114,9 +116,11 @@ def resolve(
         )
     searches_input = bool(recipe.steps) and isinstance(recipe.steps[0], GeneralizeSpec)
     wants_apart = searches_input and (files.get("apart") or recipe.apart)
-    if wants_apart and "pseudonym" not in recipe.plan().identifying.values():
+    if wants_apart and not _makes_secret_table(recipe.plan()):
         raise PlanError(
-            Say("apart"), " is only for masking methods and pseudonyms: this plan makes no secret table"
+            Say("apart"),
+            " is only for masking methods, pseudonyms and the prices of recoding by cells: this plan makes no secret "
+            "table",
         )
     for step in recipe.located_steps():
         path = getattr(step, "processing_record", None)
@@ -237,6 +241,11 @@ def _check_format(output: Path, format: Format | None) -> None:
     except OutputError as error:
         folder = "" if output.suffix else "; or end it with / for a folder of Parquet files"
         raise OutputError(*error.words, folder) from None
+
+
+def _makes_secret_table(plan: Plan) -> bool:
+    """Return whether a release may come with a table to be kept apart: a key of pseudonyms, or prices of a bound."""
+    return "pseudonym" in plan.identifying.values() or isinstance(plan.recoding, Cells)
 
 
 def _check_apart(run: Run) -> None:

@@ -55,7 +55,8 @@ def check_held(case: Case, seed: int, folder: Path) -> str:
     texts = {name for name in (rows[0] if rows else {}) if any(isinstance(row[name], str) for row in rows)}
     origin = _origin(case, rows)
     levels = release.transformation if case.options["recoding"] == "full-domain" else None
-    given = Given(rows, origin, frozenset(texts), levels, release.outcome.flag, spelled=spelled)
+    flag = release.outcome.source.flag_of(release.outcome)  # written only if a row needs it
+    given = Given(rows, origin, frozenset(texts), levels, flag, spelled=spelled)
     given.hidden = frozenset(
         row for row, cells in zip(origin, rows, strict=True) if not _has_labels(case, given, row, cells)
     )

@@ -63,14 +63,18 @@ def test_a_recipe_with_table_report_certificate_and_recipe(folder: Path) -> None
 
 def test_a_recipe_of_cells_keeps_the_prices_of_its_bound_apart(folder: Path) -> None:
     """The release is checked by its certificate, by its recipe, and by the prices; the saved recipe runs again."""
-    recipe = RECIPE.replace("    sensitive:", "    recoding: {kind: Cells}\n    time_limit: 0.2\n    sensitive:")
+    recipe = RECIPE.replace(
+        "    sensitive:", "    recoding: {kind: Cells}\n    time_limit: 0.2\n    sensitive:"
+    )
     (folder / "recipe.yaml").write_text(recipe)
     files = {"apart": "secret", "certificate": "certificate.json", "save_recipe": "saved.yaml"}
     veil.run("recipe.yaml", output="out/release.csv", **files, progress=False)
     prices = folder / "secret" / "lower-bound.csv"
     assert stat.S_IMODE(prices.stat().st_mode) == 0o600
     assert command("verify", "out/release.csv", "--certificate", "certificate.json").code == 0
-    checked = command("verify", "out/release.csv", "--recipe", "saved.yaml", "--lower-bound", prices, "--json")
+    checked = command(
+        "verify", "out/release.csv", "--recipe", "saved.yaml", "--lower-bound", prices, "--json"
+    )
     assert checked.code == 0, checked
     assert "loses less than" in checked.out
     assert command("anonymize", "saved.yaml", "--overwrite").code == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
+import veil
 from support.cells import exact_cost
 from support.recoding_bound import UNIT, bounded, least_loss, tiny_table
 from veil import hierarchies as h
 from veil import models as m
 from veil.base.progress import Progress
-from veil.errors import NoSolutionError
+from veil.errors import NoSolutionError, VerificationError
 from veil.outcome.cell_trace import CellTrace
 from veil.outcome.lower_bound import LowerBound
 from veil.outcome.outcome import Outcome
@@ -24,7 +27,8 @@ from veil.plan.class_size import ForcedSize
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.plan.recoding import Cells, FastIterative, FullDomain, Recoding, Subtree
-from veil.recoding.recode import carry_out_recoding
+from veil.recoding.recode import SOLVERS, carry_out_recoding
+from veil.recoding.solution import RowRecoding
 from veil.tables.source import Source
 from veil.verification.lower_bound import verify_lower_bound
 
@@ -96,3 +100,50 @@ def test_rows_are_shuffled_unless_their_order_is_kept(recoding: Recoding, order:
     ascending = all(a < b for a, b in itertools.pairwise(outcome.origins.tolist()))
     assert ascending == (order == "input")
     assert np.array_equal(np.sort(outcome.origins), np.arange(40))
+
+
+TABLE = pa.table({"q": ["a", "a", "b", "c", "c"]})
+TREE = h.table([["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"]])
+FAULTS: dict[str, Callable[[RowRecoding], dict[str, Any]]] = {
+    "a class of one": lambda solution: {"levels": solution.levels * 0},
+    "too many are suppressed": lambda solution: {"suppressed": np.ones_like(solution.suppressed)},
+    "a level that the plan does not allow": lambda solution: {"levels": solution.levels * 0 + 2},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("way", [Cells, Subtree])
+def test_the_verifier_believes_no_solver(
+    way: type[Recoding], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solver = SOLVERS[way]
+
+    def faulty(*args: Any, **options: Any) -> RowRecoding:
+        solution = solver(*args, **options)
+        return dataclasses.replace(solution, **FAULTS[fault](solution))
+
+    options: dict[str, Any] = {"models": m.KAnonymity(2), "maximum_levels": {"q": 1}, "time_limit": 0.1}
+    options |= {"quasi_identifiers": {"q": TREE}, "recoding": way(), "person": None, "progress": False}
+    veil.anonymize(TABLE, **options)
+    monkeypatch.setitem(SOLVERS, way, faulty)
+    with pytest.raises(VerificationError):
+        veil.anonymize(TABLE, **options)
+
+
+def test_prices_that_prove_nothing_are_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a solver says of its prices, the verifier counts what they prove."""
+    prepared = prepare(TABLE, Plan({"q": TREE}, m.KAnonymity(2), person=None))
+    solution = SOLVERS[Cells](
+        prepared,
+        prepared.plan.searched_models,
+        seconds=0.1,
+        threads=1,
+        cancel=lambda: False,
+        progress=Progress(),
+    )
+    for prices in (np.full(5, 9 * UNIT), np.zeros(5, np.int64), np.full(5, -UNIT)):
+        boasting = dataclasses.replace(solution, prices=prices, bound=None)
+        monkeypatch.setitem(SOLVERS, Cells, lambda *args, boasting=boasting, **options: boasting)
+        outcome = outcome_of(prepared, Cells())
+        (proof,) = [each for each in outcome.last.traces if isinstance(each, LowerBound)]
+        assert proof.loss * 5 <= least_loss(tiny_table(prepared, ForcedSize(2, 0)))

@@ -36,7 +36,7 @@ def recoded(prepared: Prepared, seconds: float = 0.05, **options: Any) -> RowRec
 
 def exact_cost(table: TinyTable, levels: Sequence[Sequence[int]], suppressed: Sequence[bool]) -> Fraction:
     """Return what a recoding costs in records, after a look at every class, level and suppressed record."""
-    assert sum(suppressed) <= table.allowed
+    assert table.allows([i for i, gone in enumerate(suppressed) if gone])
     total = Fraction(sum(suppressed))
     classes: dict[tuple[str | None, ...], list[int]] = {}
     for i, gone in enumerate(suppressed):

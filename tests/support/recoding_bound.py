@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -63,6 +63,10 @@ class TinyTable:
     def accepts(self, records: Sequence[int]) -> bool:
         return len(records) >= self.smallest and len({self.values[i] for i in records}) >= self.least_values
 
+    def allows(self, suppressed: Sequence[int]) -> bool:
+        """Say whether some records may be suppressed together."""
+        return len(suppressed) <= self.allowed
+
     def labels(self) -> Iterator[tuple[frozenset[int], Fraction, int]]:
         """The records under each label of each node, its cost, and that cost in whole units."""
         for levels in itertools.product(*(self.levels(j) for j in range(len(self.hierarchies)))):
@@ -75,12 +79,28 @@ class TinyTable:
                 yield frozenset(records), sum(costs, Fraction(0)), sum(int(cost * UNIT) for cost in costs)
 
 
+@dataclass(frozen=True, eq=False)
+class TinyPeople(TinyTable):
+    """A few records of people: classes and suppression are counted in these."""
+
+    owners: Sequence[str]
+    least_people: int
+    allowed_people: int
+
+    def accepts(self, records: Sequence[int]) -> bool:
+        return len({self.owners[i] for i in records}) >= self.least_people
+
+    def allows(self, suppressed: Sequence[int]) -> bool:
+        return len({self.owners[i] for i in suppressed}) <= self.allowed_people
+
+
 def prepared_of(problem: Problem, **options: Any) -> Prepared:
     """The problem of the oracle as a table and a plan."""
     names = [f"q{j}" for j in range(problem.width)]
+    further = [name for name in ("T", "W") if name in problem.sensitive]
     table = pa.table(
         {name: pa.array([row[j] for row in problem.rows], pa.string()) for j, name in enumerate(names)}
-        | {"T": problem.sensitive["T"]}
+        | {name: problem.sensitive[name] for name in further}
     )
     builders = {name: h.table(rows) for name, rows in zip(names, problem.hierarchies, strict=True)}
     return prepare(table, Plan(builders, sensitive=["T"], others="keep", **options))
@@ -133,6 +153,26 @@ def bounded(draw: st.DrawFn, max_rows: int) -> tuple[Prepared, ForcedSize]:
     size = forced_size(prepared)
     assume(isinstance(size, ForcedSize))
     return prepared, size
+
+
+@st.composite
+def bounded_people(draw: st.DrawFn, max_rows: int) -> tuple[Prepared, TinyPeople]:
+    """Draw a plan for a few records of even fewer people."""
+    problem = draw(scattered(max_rows))
+    number = len(problem.rows)
+    owners = draw(st.lists(st.sampled_from("pqrstuvw"), min_size=number, max_size=number))
+    people = len(set(owners))
+    least, limit = draw(st.integers(1, min(3, people))), draw(st.sampled_from([0, 0.2, 0.34, 0.5]))
+    prepared = prepared_of(
+        replace(problem, sensitive={**problem.sensitive, "W": owners}),
+        models=m.KAnonymity(least),
+        suppression_limit=limit,
+        person="W",
+    )
+    size = forced_size(prepared)
+    assume(isinstance(size, ForcedSize))
+    fields = {name: getattr(tiny_table(prepared, size), name) for name in TinyTable.__dataclass_fields__}
+    return prepared, TinyPeople(**fields, owners=owners, least_people=least, allowed_people=int(Fraction(str(limit)) * people))  # fmt: skip
 
 
 def tiny_table(prepared: Prepared, size: ForcedSize) -> TinyTable:
@@ -257,5 +297,5 @@ def least_loss(table: TinyTable) -> Fraction | float:
         if least[everybody ^ block] == math.inf
         else Fraction(int(least[everybody ^ block]), scale) + block.bit_count()
         for block in range(1 << number)
-        if block.bit_count() <= table.allowed
+        if table.allows(members(block))
     )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from support.cells import exact_cost, is_rounded, recoded
-from support.recoding_bound import UNIT, bounded, least_loss, tiny_table
+from support.recoding_bound import UNIT, TinyPeople, bounded, bounded_people, least_loss, tiny_table
 from support.refusals import refused
 from veil import hierarchies as h
 from veil import models as m
@@ -44,6 +44,23 @@ def test_a_release_lies_between_its_bound_and_the_best_recoding(case: tuple[Prep
         assert least == math.inf or "time limit" in message
         return
     cost = exact_cost(table, solution.levels.tolist(), solution.suppressed.tolist())
+    assert is_rounded(solution.cost, cost, table)
+    assert least <= cost
+    assert solution.prices is not None
+    proof = prove_bound(prepared, solution.prices, solution.suppression_price)
+    assert isinstance(proof, LowerBound)
+    assert proof.bound <= least * UNIT
+
+
+@settings(max_examples=200)
+@given(bounded_people(8))
+def test_a_release_of_people_lies_there_as_well(case: tuple[Prepared, TinyPeople]) -> None:
+    prepared, table = case
+    try:
+        solution = recoded(prepared, 0.05)
+    except NoSolutionError:
+        return
+    cost, least = exact_cost(table, solution.levels.tolist(), solution.suppressed.tolist()), least_loss(table)
     assert is_rounded(solution.cost, cost, table)
     assert least <= cost
     assert solution.prices is not None

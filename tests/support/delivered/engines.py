@@ -11,7 +11,7 @@ import pyarrow as pa
 import veil
 from support.delivered.draw import Case, draw
 from support.delivered.forms import bytes_of_file, rows_of, rows_of_file, text_of
-from support.delivered.judge import Given, Wrong, is_blank, judge
+from support.delivered.judge import Given, Wrong, is_blank, judge, text_of_cell
 from veil.errors import InputError, NoSolutionError, OutputError, ParameterError, PlanError, VerificationError
 
 
@@ -104,6 +104,6 @@ def _has_labels(case: Case, given: Given, row: int, cells: dict[str, Any]) -> bo
         return [*labels] if given.levels is None else [labels[given.levels[name]]]
 
     return all(
-        (text_of(cells[name]) or None) in [label or None for label in labels_of(name)]
+        (text_of_cell(given, cells[name]) or None) in [label or None for label in labels_of(name)]
         for name in case.asked.labels
     )

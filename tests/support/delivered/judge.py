@@ -266,10 +266,10 @@ def _value(asked: Asked, cell: Any) -> Value:
 
 def _labels(asked: Asked, given: Given, number: int) -> tuple[Value, ...]:
     row = given.rows[number]
-    return tuple(_text(given, row[name]) for name in asked.known)
+    return tuple(text_of_cell(given, row[name]) for name in asked.known)
 
 
-def _text(given: Given, value: Any) -> Value:
+def text_of_cell(given: Given, value: Any) -> Value:
     """The text of a cell. A workbook knows neither decimals nor days, and few files tell nothing from an empty text."""
     if given.loose and isinstance(value, Decimal):
         value = float(value)
@@ -289,5 +289,5 @@ def _outside(asked: Asked, given: Given, row: int) -> tuple[Value, ...]:
         value = asked.rows[row][name]
         level = given.levels[name]
         label = labels[text_of(value)][level]
-        found.append(_text(given, value if level == 0 else label))
+        found.append(text_of_cell(given, value if level == 0 else label))
     return tuple(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -125,22 +126,20 @@ def _start(
     problem = CellProblem.of(prepared, judge.smallest)
     options: dict[str, Any] = {"threads": threads, "progress": progress, "cancel": cancel}
     starts: list[CellRecoding] = []
-    reason: NoSolutionError | None = None
-    try:
+
+    def start_at_optimum() -> None:
         choice = search_best(replace(prepared, plan=plan), **options)
         starts.append(_levels_of(Recoder.of_choice(prepared, choice)))
-    except NoSolutionError as error:
-        reason = error
-    try:
+
+    with suppress(NoSolutionError):
+        start_at_optimum()
+    with suppress(NoSolutionError):
         recoder = Recoder.of_choice(in_passes, search_best(in_passes, **options))
         recoder.run_passes(PASSES, max(0.0, until - time.perf_counter()), threads, progress, cancel)
         recoding = _with_leftovers(prepared, judge, problem, _levels_of(recoder))
         starts += [recoding] if _is_within_limit(prepared, recoding) else []
-    except NoSolutionError as error:
-        reason = reason or error
-    if not starts:
-        assert reason is not None
-        raise reason
+    if not starts:  # there is none, or the time was over
+        start_at_optimum()
     return min(starts, key=lambda each: _cost(problem, each))
 
 

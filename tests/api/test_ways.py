@@ -30,7 +30,7 @@ OPTIONS: dict[str, Any] = {
     "sensitive": "ill",
     "others": "drop",
     "person": None,
-    "time_limit": 2,
+    "time_limit": 0.5,
 }
 
 

@@ -156,7 +156,7 @@ def check(
 @pytest.mark.parametrize("seed", range(max(10, CASES // 3)))
 def test_people_with_several_rows(seed: int) -> None:
     case = longitudinal.draw(seed)
-    options = case.options | {"local": None, "quality": "loss", "order": "input"}
+    options = case.options | {"recoding": "full-domain", "quality": "loss", "order": "input"}
     try:
         release = veil.anonymize(case.table, **options, progress=False)
     except (NoSolutionError, PlanError):

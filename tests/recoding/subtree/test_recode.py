@@ -272,7 +272,7 @@ def test_every_promise_holds_and_no_node_of_the_lattice_is_better(data: st.DataO
 def test_people_with_several_rows(seed: int) -> None:
     case = longitudinal.draw(seed)
     try:
-        prepared = prepare(case.table, Plan(**case.plan | {"quality": LOSS}))
+        prepared = prepare(case.table, Plan(**case.options | {"quality": LOSS, "recoding": "full-domain"}))
         node = full_domain(prepared)
         solution = recode(prepared, seconds=3)
     except NoSolutionError:

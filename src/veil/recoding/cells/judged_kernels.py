@@ -294,7 +294,7 @@ def cheapest_class(
         last = text
         for e in range(work.text_starts[text], work.text_starts[text + 1]):
             c = work.text_classes[e]
-            if c in (avoid, other) or work.locks[c] >= 0 or work.tally[c] > 0:
+            if c == avoid or c == other or work.locks[c] >= 0 or work.tally[c] > 0:  # noqa: SIM109 - `in` does not compile
                 continue
             cost = cost_under(space, i, state.labels[c])
             if 0 <= cost < least:
@@ -407,7 +407,7 @@ def collect(
     for e in range(-1, min(end - start, scan)):
         r = i if e < 0 else space.listed[start + e]
         c = state.groups[r]
-        if (r == i and e >= 0) or (c >= 0 and (c in (avoid, drag) or work.locks[c] >= 0)):
+        if (r == i and e >= 0) or (c >= 0 and (c == avoid or c == drag or work.locks[c] >= 0)):  # noqa: SIM109
             continue
         if work.after[r] != c or (state.paid[r] == 0 and e >= 0):
             continue

@@ -79,7 +79,10 @@ def measure(name: str, k: int, limit: float, seconds: float, models: Sequence[Pr
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tables", nargs="*", default=list(REAL))
     parser.add_argument("--k", type=int, nargs="*", default=[2, 5, 20])
     parser.add_argument("--limit", type=float, nargs="*", default=[0.0])
@@ -88,7 +91,9 @@ def main() -> None:
     parser.add_argument("--close", type=float)
     options = parser.parse_args()
     head = "".join(f"{moment:6} s" for moment in MOMENTS)
-    print(f"{'table':6}{'k':>5}{'limit':>7} {'further models':20}{head}      end    bound      gap      CPU   wall")
+    print(
+        f"{'table':6}{'k':>5}{'limit':>7} {'further models':20}{head}      end    bound      gap      CPU   wall"
+    )
     measure(options.tables[0], 1000, 0.0, 3)
     for name in options.tables:
         models: list[PrivacyModel] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from veil.recoding.cells.labels import Classes, DistinctRows, Labels, walk
 from veil.recoding.cells.prices import Ascent
 from veil.recoding.problem import UNIT, CellProblem
 
-MOST_PAIRS = 40_000_000
+MOST_PAIRS = 12_000_000
 """Pairs of a label and a row under it that memory is used for."""
 
 
@@ -41,8 +42,13 @@ def prove(rows: DistinctRows, problem: CellProblem, prices: Integers) -> Proof:
     return Proof(prices, price, int(prices @ rows.records) - price * problem.allowed)
 
 
+def first_caps(cheapest: Integers) -> Integers:
+    """Return the caps of prices to begin with."""
+    return cheapest + cheapest // 2 + (cheapest > 0) * (UNIT // 200)
+
+
 class Prover:
-    """Raises a bound, piece by piece."""
+    """Raises a bound, piece by piece; `labels` are all that matter for the first caps, if they are known."""
 
     def __init__(
         self,
@@ -51,6 +57,7 @@ class Prover:
         cheapest: Integers,
         further: list[tuple[tuple[int, ...], Classes]],
         keep: Callable[[], bool],
+        labels: Labels | None = None,
     ) -> None:
         self.problem, self.rows, self.cheapest, self.further, self.keep = (
             problem,
@@ -60,44 +67,54 @@ class Prover:
             keep,
         )
         self.proof = prove(rows, problem, cheapest)
-        self.labels: Labels | None = None
+        self.labels = labels
         self.slacks: Floats | None = None
         self.generation = 0
 
     def pieces(self) -> Iterator[None]:
         """Work for a moment at each step; `proof`, `labels` and `slacks` are then what has been reached."""
+        dear = self.cheapest > 0
         prices = self.cheapest / UNIT
-        caps = 2 * self.cheapest + (self.cheapest > 0) * (UNIT // 100)
-        for _ in range(4):
-            labels = self._labels(caps)
+        caps = first_caps(self.cheapest)
+        mean = self.cheapest[dear].mean() / UNIT if dear.any() else 0.0
+        for generation in itertools.count():
+            labels = self.labels if generation == 0 else None
+            if labels is None:
+                labels = self._labels(np.floor(prices * UNIT).astype(np.int64), caps)
             if labels is None:
                 return
             yield
+            before = self.proof.bound
             ascent = Ascent(labels, self.rows, prices, caps, self.problem.smallest)
-            mean = self.cheapest[self.cheapest > 0].mean() / UNIT if self.cheapest.any() else 0.0
-            step = mean / 4
-            while step > mean / 1000 and self.keep():
+            step = mean / 4 / 2**generation
+            finest = mean / min(1000, 20 * 4**generation)
+            while step > finest and self.keep():
                 gain = ascent.run(step, 5)
-                if gain < 1e-3:
+                if gain < 1e-3 / (1 + generation):
                     step *= 0.7
                 yield
             self._accept(ascent, labels)
             yield
             clipped = ascent.clipped()
-            if not clipped.any() or not self.keep() or labels.pairs > MOST_PAIRS // 4:
+            if not self.keep() or (generation and self.proof.bound - before < before // 5000):
                 return
-            caps = np.where(clipped, 2 * caps, caps)
             prices = ascent.best
+            near = np.floor(1.15 * prices * UNIT).astype(np.int64) + dear * (UNIT // 500)
+            caps = np.where(clipped, 2 * caps, near)
 
-    def _labels(self, caps: Integers) -> Labels | None:
-        found = []
-        pairs = 0
-        for node in walk(self.rows, self.problem.smallest, caps, self.keep):
-            found.append(node)
-            pairs += len(node[1].rows)
-            if pairs > MOST_PAIRS:
-                return None
-        return Labels.of([*found, *self.further]) if self.keep() else None
+    def _labels(self, prices: Integers, caps: Integers) -> Labels | None:
+        """Return the labels that matter for caps; where memory is too small for them, the caps come closer to prices."""
+        while self.keep():
+            nodes, pairs = [], 0
+            for node in walk(self.rows, self.problem.smallest, caps, self.keep):
+                nodes.append(node)
+                pairs += len(node[1].rows)
+                if pairs > MOST_PAIRS:
+                    break
+            else:
+                return Labels.of([*nodes, *self.further]) if self.keep() else None
+            caps[:] = prices + (caps - prices) // 2
+        return None
 
     def _accept(self, ascent: Ascent, labels: Labels) -> None:
         proof = prove(self.rows, self.problem, ascent.whole())

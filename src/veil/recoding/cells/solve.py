@@ -6,6 +6,7 @@ problem is a facility location problem with lower bounds, whose linear relaxatio
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +18,18 @@ from veil.base.wording import plural
 from veil.classes.encoding import Levels
 from veil.errors import ImpossibleError
 from veil.lattice.search import cores
-from veil.recoding.cells.bound import Prover
+from veil.recoding.cells.bound import Prover, first_caps
 from veil.recoding.cells.improve import Items, LocalSearch
-from veil.recoding.cells.labels import Classes, DistinctRows, Labels, cheapest_labels, fallbacks, walk
+from veil.recoding.cells.labels import (
+    Classes,
+    DistinctRows,
+    Labels,
+    cheapest_labels,
+    fallbacks,
+    labels_of,
+    lower,
+    walk,
+)
 from veil.recoding.cells.recoding import CellRecoding, CellSolution
 from veil.recoding.problem import UNIT, CellProblem
 
@@ -69,7 +79,7 @@ class _Solver:
         self.curve: list[tuple[float, int, int | None]] = []
         self.stopped = False
         self.prover: Prover | None = None
-        self.best: tuple[int, CellRecoding] | None = None
+        self.best: tuple[int, Callable[[], CellRecoding]] | None = None
 
     @property
     def elapsed(self) -> float:
@@ -85,29 +95,32 @@ class _Solver:
         return self.prover is not None and self.best is not None and self.prover.proof.bound == self.best[0]
 
     def run(self) -> CellSolution:
-        problem = self.problem
+        problem, start = self.problem, self.start
         rows = DistinctRows.of(problem)
         further = fallbacks(rows, problem.smallest, problem.maximum)
         self._check(rows, further)
         cheapest = np.full(len(rows), 2 * UNIT if not problem.allowed else UNIT, np.int64)
-        cheapest_labels(rows, problem.smallest, cheapest, lambda: not self.cancel())
-        if self.cancel():
-            cheapest[:] = 0  # labels that were not visited may be violated
-        if self.start is not None:
-            further += _classes_of(problem, rows, self.start)
-        caps = cheapest + cheapest // 2 + (cheapest > 0) * (UNIT // 200)
-        found = list(walk(rows, problem.smallest, caps, lambda: not self.cancel()))
-        items = Items(problem, rows)
-        search = LocalSearch(problem, rows, items, Labels.of([*found, *further]), self.seed)
-        search.start()
-        if self.start is not None:
-            self._record(self._cost_of(self.start), self.start)
-        self._accept(search)
+        if start is not None:
+            self._record(self._cost_of(start), lambda: start)
+            used = labels_of(rows, start.levels, ~start.suppressed)
+            for _, classes in used:
+                lower(*classes, cheapest)
+            further += used
+        cheapest_labels(rows, problem.smallest, cheapest, self.keep)
+        if not self.keep():
+            cheapest[:] = 0  # they may violate a label
+        nodes = list(walk(rows, problem.smallest, first_caps(cheapest), self.keep))
+        labels = Labels.of([*nodes, *further])
         if self.wants_bound:
-            self.prover = Prover(problem, rows, cheapest, further, self.keep)
-            self._improve(search, self.prover.pieces())
-        else:
-            self._improve(search, iter(()))
+            complete = labels if self.keep() else None
+            self.prover = Prover(problem, rows, cheapest, further, self.keep, complete)
+        if start is None or self.keep():
+            search = LocalSearch(problem, rows, Items(problem, rows), labels, self.seed)
+            search.start()
+            if start is not None and self._cost_of(start) < search.total:
+                search.start_at(start)
+            self._accept(search)
+            self._improve(search, self.prover.pieces() if self.prover else iter(()))
         return self._solution(rows)
 
     def _improve(self, search: LocalSearch, pieces: Iterator[None]) -> None:
@@ -135,11 +148,10 @@ class _Solver:
         total = search.total
         # Rows of many records, which do not part, may leave others without a class.
         if search.suppressed <= self.problem.allowed and (self.best is None or total < self.best[0]):
-            self._record(total, search.recoding(search.state.label))
+            # Spelling out a recoding takes longer than finding a better one.
+            self._record(total, functools.partial(search.recoding, search.state.label.copy(), search.labels))
 
-    def _record(self, total: int, recoding: CellRecoding) -> None:
-        if self.best is not None and total >= self.best[0]:
-            return
+    def _record(self, total: int, recoding: Callable[[], CellRecoding]) -> None:
         self.best = (total, recoding)
         bound = self.prover.proof.bound if self.prover else None
         self.curve.append((time.process_time() - compiling_seconds() - self.cpu, total, bound))
@@ -167,7 +179,7 @@ class _Solver:
 
     def _solution(self, rows: DistinctRows) -> CellSolution:
         assert self.best is not None
-        total, recoding = self.best
+        total, recoding = self.best[0], self.best[1]()
         ending = "cancelled" if self.cancel() else "time limit"
         if self.prover is None:
             return CellSolution(recoding, total, None, 0, None, ending, self.curve)
@@ -184,32 +196,3 @@ class _Solver:
             ending,
             self.curve,
         )
-
-
-def _classes_of(
-    problem: CellProblem, rows: DistinctRows, recoding: CellRecoding
-) -> list[tuple[Levels, Classes]]:
-    """Return the labels of a recoding, each with the rows that have it."""
-    result: list[tuple[Levels, Classes]] = []
-    shown = np.flatnonzero(~recoding.suppressed)
-    nodes, node = np.unique(recoding.levels[shown], axis=0, return_inverse=True)
-    costs = problem.cost_of(recoding.levels)
-    for number, levels in enumerate(nodes):
-        members = shown[node.ravel() == number]
-        labels = np.stack(
-            [
-                h.label_map(int(levels[j]))[problem.codes[members, j]]
-                for j, h in enumerate(problem.hierarchies)
-            ]
-        )
-        order = np.lexsort(labels)
-        new = np.append(True, (labels[:, order[1:]] != labels[:, order[:-1]]).any(axis=0))
-        pairs = np.unique(np.stack([np.cumsum(new) - 1, rows.of_row[members[order]]]), axis=1)
-        starts = np.searchsorted(pairs[0], np.arange(int(new.sum()) + 1)).astype(np.int64)
-        result.append(
-            (
-                tuple(int(level) for level in levels),
-                Classes(pairs[1].astype(np.int32), starts, costs[members[order[new]]]),
-            )
-        )
-    return result

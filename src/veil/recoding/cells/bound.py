@@ -96,7 +96,7 @@ class Prover:
             self._accept(ascent, labels)
             yield
             clipped = ascent.clipped()
-            if not self.keep() or (generation and self.proof.bound - before < before // 5000):
+            if not self.keep() or (generation and self.proof.bound - before <= before // 5000):
                 return
             prices = ascent.best
             near = np.floor(1.15 * prices * UNIT).astype(np.int64) + dear * (UNIT // 500)

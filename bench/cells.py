@@ -12,6 +12,7 @@ kernels are compiled before.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import resource
 import time
@@ -112,7 +113,7 @@ def anonymize_large(k: int, limit: float, seconds: float, models: Sequence[Priva
         progress=note,
     )
     phases.append(("", time.process_time() - compiling_seconds()))
-    pairs = zip(phases, phases[1:], strict=False)
+    pairs = itertools.pairwise(phases)
     parts = [f"{name} {after - before:.1f}" for (name, before), (_, after) in pairs]
     total = phases[-1][1] - phases[0][1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

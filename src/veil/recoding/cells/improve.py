@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from veil.base.arrays import Codes, Integers, Mask
+from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.base.distinct import distinct_rows
 from veil.recoding.cells.labels import DistinctRows, Labels, gather
+from veil.recoding.cells.prices import exact_slacks
 from veil.recoding.cells.recoding import CellRecoding
+from veil.recoding.cells.ruin_and_recreate import (
+    COARSE,
+    SLACK,
+    TOLERANCES,
+    Guide,
+    Neighbourhood,
+    recreate,
+    ruin_and_recreate,
+)
 from veil.recoding.cells.search import (
     Field,
     Scratch,
@@ -19,6 +29,12 @@ from veil.recoding.cells.search import (
     transpose,
 )
 from veil.recoding.problem import UNIT, CellProblem
+
+MOST = 100
+"""Most items of a neighbourhood."""
+
+MOVES_PER_RUIN = 25
+"""Moves of single labels for each neighbourhood that is made anew."""
 
 HELPERS = 50
 """Most records of a distinct row that may help other rows, in classes of least size."""
@@ -62,6 +78,14 @@ class LocalSearch:
         self.tally = np.zeros(4, np.int64)
         self.pool = np.flatnonzero(rows.records[items.row] < problem.smallest).astype(np.int32)
         self._lay_out(labels)
+        size = min(MOST, len(items.row))
+        self.near = Neighbourhood(
+            np.empty(size, np.int32),
+            np.empty(size, np.int32),
+            np.zeros(len(items.row), np.bool_),
+            np.full(len(labels.costs), -1, np.int32),
+        )
+        self.guide: Guide | None = None
         self._clear()
 
     def _lay_out(self, labels: Labels) -> None:
@@ -145,13 +169,29 @@ class LocalSearch:
         place(self.field, self.state, target.astype(np.int32))
         self._place_rest()
 
-    def use(self, labels: Labels, position: Codes) -> None:
-        """Go on with other labels; `position` is the new number of each of the old ones, -1 if it is gone."""
-        mapping = np.append(position, np.int32(len(labels.costs)))
-        target = mapping[self.state.label]
-        self._lay_out(labels)
+    def follow(self, prices: Floats) -> None:
+        """Go on by the prices of rows: they say which labels are worth opening, and for which records."""
+        labels = self.labels
+        slack = np.empty(len(labels.costs))
+        exact_slacks(
+            prices, labels.starts, labels.rows, labels.costs / UNIT, self.rows.records,
+            self.problem.smallest, slack,
+        )  # fmt: skip
+        near = np.flatnonzero(slack <= SLACK)
+        starts = np.append(0, np.cumsum(np.diff(labels.starts)[near]))
+        row_starts, above = transpose(starts, gather(near, labels.starts, labels.rows), len(self.rows))
+        self.guide = Guide(prices, slack, row_starts, near[above].astype(np.int32))
+
+    def start_anew(self) -> None:
+        """Start again, with the labels that the guide opens."""
+        assert self.guide is not None
         self._clear()
-        place(self.field, self.state, target)
+        items = np.arange(len(self.items.row), dtype=np.int32)
+        recreate(
+            self.field, self.state, self.guide, items, self.near.numbers, self.random, 0.0,
+            np.array(TOLERANCES), self.problem.smallest,
+        )  # fmt: skip
+        self.start()
 
     def run(self, moves: int, temperature: float) -> None:
         """Try some moves."""
@@ -159,6 +199,11 @@ class LocalSearch:
             self.field, self.state, self.scratch, self.pool, self.random, moves, temperature,
             self.problem.smallest, self.problem.allowed, self.tally,
         )  # fmt: skip
+        if self.guide is not None:
+            ruin_and_recreate(
+                self.field, self.state, self.guide, self.near, self.pool, self.random, np.array(COARSE),
+                moves // MOVES_PER_RUIN, temperature, self.problem.smallest, self.problem.allowed,
+            )  # fmt: skip
 
     @property
     def costs(self) -> Integers:

@@ -18,7 +18,7 @@ from veil.base.wording import plural
 from veil.classes.encoding import Levels
 from veil.errors import ImpossibleError
 from veil.lattice.search import cores
-from veil.recoding.cells.bound import Prover, first_caps
+from veil.recoding.cells.bound import Prover
 from veil.recoding.cells.improve import Items, LocalSearch
 from veil.recoding.cells.labels import (
     Classes,
@@ -28,14 +28,17 @@ from veil.recoding.cells.labels import (
     fallbacks,
     labels_of,
     lower,
-    walk,
 )
 from veil.recoding.cells.recoding import CellRecoding, CellSolution
 from veil.recoding.problem import UNIT, CellProblem
 
-MOVES = 2_000
+MOVES = 500
 """Moves of the local search between two looks at the clock."""
-HOT, COLD = 0.15, 0.01
+
+IDLE = 400
+"""Moves for each record after which a search that has found nothing better ends."""
+
+HOT, COLD = 0.03, 0.002
 """Temperatures of the search at its start and its end, as shares of the cost of a suppressed record."""
 
 
@@ -48,14 +51,13 @@ def solve(
     cancel: Callable[[], bool] = lambda: False,
     progress: Callable[[float, float | None], None] | None = None,
     seed: int = 0,
-    bound: bool = True,
 ) -> CellSolution:
     """Return the best recoding after some seconds, with a bound.
 
     `start` is a recoding that the result is to be no worse than. `progress` receives the loss of each better
     recoding and the bound, as shares of the cost of suppressing everything.
     """
-    return _Solver(problem, seconds, start, threads or cores(), cancel, progress, seed, bound).run()
+    return _Solver(problem, seconds, start, threads or cores(), cancel, progress, seed).run()
 
 
 class _Solver:
@@ -70,14 +72,13 @@ class _Solver:
         cancel: Callable[[], bool],
         progress: Callable[[float, float | None], None] | None,
         seed: int,
-        bound: bool,
     ) -> None:
         self.problem, self.seconds, self.start, self.threads = problem, seconds, start, threads
-        self.cancel, self.progress, self.seed, self.wants_bound = cancel, progress, seed, bound
+        self.cancel, self.progress, self.seed = cancel, progress, seed
         self.began = time.perf_counter() - compiling_seconds()
         self.cpu = time.process_time() - compiling_seconds()
         self.curve: list[tuple[float, int, int | None]] = []
-        self.stopped = False
+        self.stopped = self.converged = False
         self.prover: Prover | None = None
         self.best: tuple[int, Callable[[], CellRecoding]] | None = None
 
@@ -109,47 +110,61 @@ class _Solver:
         cheapest_labels(rows, problem.smallest, cheapest, self.keep)
         if not self.keep():
             cheapest[:] = 0  # they may violate a label
-        nodes = list(walk(rows, problem.smallest, first_caps(cheapest), self.keep))
-        labels = Labels.of([*nodes, *further])
-        if self.wants_bound:
-            complete = labels if self.keep() else None
-            self.prover = Prover(problem, rows, cheapest, further, self.keep, complete)
+        self.prover = prover = Prover(problem, rows, cheapest, further, self.keep)
         if start is None or self.keep():
+            labels = Labels.of(further) if prover.first is None else prover.first[0]
             search = LocalSearch(problem, rows, Items(problem, rows), labels, self.seed)
             search.start()
             if start is not None and self._cost_of(start) < search.total:
                 search.start_at(start)
             self._accept(search)
-            self._improve(search, self.prover.pieces() if self.prover else iter(()))
+            self._improve(search, prover)
         return self._solution(rows)
 
-    def _improve(self, search: LocalSearch, pieces: Iterator[None]) -> None:
+    def _improve(self, search: LocalSearch, prover: Prover) -> None:
         """Search while a proof goes on: on a thread of its own, or in turns."""
         if self.threads > 1:
             with ThreadPoolExecutor(1) as pool:
-                proving = pool.submit(lambda: [None for _ in pieces])
+                proving = pool.submit(lambda: [None for _ in prover.pieces()])
                 try:
-                    self._search(search, iter(()))
+                    self._search(search, prover, iter(()))
+                except BaseException:
                     self.stopped = True
+                    raise
                 finally:
-                    self.stopped = True
                     proving.result()
         else:
-            self._search(search, pieces)
+            pieces = prover.pieces()
+            self._search(search, prover, pieces)
+            for _ in pieces:
+                pass
 
-    def _search(self, search: LocalSearch, pieces: Iterator[None]) -> None:
-        while self.keep() and len(search.pool):
+    def _search(self, search: LocalSearch, prover: Prover, pieces: Iterator[None]) -> None:
+        """Search from the cheapest labels; once there are prices, anew from those that these open.
+
+        It gets colder with time, or with moves that lead to nothing better, and ends with either.
+        """
+        generation, idle, most_idle = 0, 0, IDLE * len(search.pool)
+        while self.keep() and idle < most_idle:
             next(pieces, None)
-            share = min(1.0, self.elapsed / self.seconds)
+            if prover.generation > generation:
+                search.follow(prover.prices)
+                if generation == 0:
+                    search.start_anew()
+                generation, idle = prover.generation, 0
+            share = max(min(1.0, self.elapsed / self.seconds), idle / most_idle)
             search.run(MOVES, HOT * (COLD / HOT) ** share)
-            self._accept(search)
+            idle = 0 if self._accept(search) else idle + MOVES
+        self.converged = self.keep()
 
-    def _accept(self, search: LocalSearch) -> None:
+    def _accept(self, search: LocalSearch) -> bool:
         total = search.total
         # Rows of many records, which do not part, may leave others without a class.
         if search.suppressed <= self.problem.allowed and (self.best is None or total < self.best[0]):
             # Spelling out a recoding takes longer than finding a better one.
             self._record(total, functools.partial(search.recoding, search.state.label.copy(), search.labels))
+            return True
+        return False
 
     def _record(self, total: int, recoding: Callable[[], CellRecoding]) -> None:
         self.best = (total, recoding)
@@ -179,11 +194,10 @@ class _Solver:
 
     def _solution(self, rows: DistinctRows) -> CellSolution:
         assert self.best is not None
+        assert self.prover is not None
         total, recoding = self.best[0], self.best[1]()
-        ending = "cancelled" if self.cancel() else "time limit"
-        if self.prover is None:
-            return CellSolution(recoding, total, None, 0, None, ending, self.curve)
         proof = self.prover.proof
+        ending = "cancelled" if self.cancel() else "converged" if self.converged else "time limit"
         if self.proven:
             ending = "finished"
         self.curve.append((time.process_time() - compiling_seconds() - self.cpu, total, proof.bound))

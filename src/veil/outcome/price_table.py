@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.distinct import distinct_rows
 from veil.errors import InputError
 from veil.outcome.lower_bound import LowerBound
 from veil.outcome.result import Apart
@@ -28,8 +29,7 @@ def price_table(proof: LowerBound, table: pa.Table, quasi_identifiers: Sequence[
     """Return the prices by distinct cells of an input, as a table for a file that is kept apart."""
     names = columns_of_cells(quasi_identifiers, proof.attribute)
     columns = [_texts(table[name]) for name in names]
-    groups = _number_rows(columns)
-    _, first = np.unique(groups, return_index=True)
+    first, groups = _distinct(columns)
     if (proof.prices[first][groups] != proof.prices).any():
         raise InputError("rows with the same cells have different prices")
     numbers = {
@@ -57,7 +57,7 @@ def proof_of_table(
         pa.chunked_array([*_texts(prices[name]).chunks, *_texts(rows.table[name]).chunks], pa.string())
         for name in names
     ]
-    groups = _number_rows(columns)
+    _, groups = _distinct(columns)
     by_group = np.zeros(groups.size, object)
     by_group[groups[: prices.num_rows]] = _integers(prices, PRICE)
     bounds, suppression_prices = set(_integers(prices, BOUND)), set(_integers(prices, SUPPRESSION_PRICE))
@@ -86,13 +86,8 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return canonical_array(column).cast(pa.string())
 
 
-def _number_rows(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64]:
-    """Return a number for each row, the same for rows with the same cells."""
-    numbers = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        codes = encode_values(column)[1]
-        _, numbers = np.unique(numbers * (codes.max(initial=0) + 1) + codes, return_inverse=True)
-    return numbers
+def _distinct(columns: Sequence[pa.ChunkedArray]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return distinct_rows((encode_values(column)[1] for column in columns), len(columns[0]))
 
 
 def _integers(table: pa.Table, name: str) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.distinct import distinct_rows
 from veil.classes.encoding import Levels
 from veil.models.base import PrivacyModel
 from veil.outcome.roles import Roles
@@ -105,11 +106,12 @@ class CellLevels(Sequence[RecodedPart]):
     def by_row(levels: NDArray[np.uint8], suppressed_mask: Mask) -> CellLevels:
         """Return the levels of rows, given those of each (rows x columns)."""
         there = ~suppressed_mask if not suppressed_mask.all() else slice(None)
-        vectors, number = np.unique(levels[there], axis=0, return_inverse=True)
+        visible = levels[there]
+        one_of, number = distinct_rows(visible.T, len(visible))
         part = np.full(suppressed_mask.size, -1, np.int32)
-        part[there] = number.ravel()
+        part[there] = number
         part[suppressed_mask] = -1
-        return CellLevels(vectors, part)
+        return CellLevels(visible[one_of], part)
 
     @property
     def of_rows(self) -> NDArray[np.uint8]:

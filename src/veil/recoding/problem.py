@@ -84,9 +84,8 @@ class CellProblem:
         codes = self.codes[rows]
         total = np.zeros(len(codes), np.int64)
         for j, (hierarchy, by_level) in enumerate(zip(self.hierarchies, self.costs, strict=True)):
-            for level, costs in enumerate(by_level):
-                there = levels[:, j] == level
-                total[there] += costs[hierarchy.label_map(level)[codes[there, j]]]
+            costs = np.stack([each[hierarchy.label_map(level)] for level, each in enumerate(by_level)])
+            total += costs[levels[:, j], codes[:, j]]
         return total
 
 

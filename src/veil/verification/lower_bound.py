@@ -22,12 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from veil.base.arrays import Codes, Integers
+from veil.base.distinct import distinct_rows
 from veil.base.wording import Phrase
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
@@ -143,17 +143,11 @@ def _encode(column: pa.ChunkedArray, hierarchy: Hierarchy, name: str) -> Codes:
 
 def _distinct(columns: Sequence[Codes], values: Codes, prices: Integers, weights: Integers) -> PricedRows:
     """Put rows together that have the same codes and the same price."""
-    keys: list[Any] = [prices, values, *columns]
-    order = np.lexsort(keys)
-    if not order.size:
-        return PricedRows(columns, weights, prices, values)
-    differs = np.zeros(order.size, np.bool_)
-    differs[0] = True
-    for each in keys:
-        differs[1:] |= each[order[1:]] != each[order[:-1]]
-    first, starts = order[differs], np.flatnonzero(differs)
-    counts = np.add.reduceat(weights[order], starts)
-    return PricedRows([column[first] for column in columns], counts, prices[first], values[first])
+    ranks = np.unique(prices, return_inverse=True)[1]
+    one_of, number = distinct_rows([*columns, values, ranks], prices.size)
+    counts = np.zeros(one_of.size, np.int64)
+    np.add.at(counts, number, weights)
+    return PricedRows([column[one_of] for column in columns], counts, prices[one_of], values[one_of])
 
 
 def column_weights(plan: Plan, names: Sequence[str]) -> dict[str, Fraction]:

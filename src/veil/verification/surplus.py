@@ -44,7 +44,7 @@ class PricedRows:
 class _Groups(NamedTuple):
     """Rows by group, where each group starts and the last one ends, and the cost of the labels of each."""
 
-    rows: Integers
+    rows: Codes
     starts: Integers
     costs: Integers
 
@@ -97,7 +97,7 @@ class _Walk:
 
     def total(self) -> int:
         """Return the sum of the surpluses."""
-        rows = np.argsort(-self.prices, kind="stable")
+        rows = np.argsort(-self.prices, kind="stable").astype(np.int32)
         return self._total(_Groups(rows, np.array([0, rows.size]), 0 * self.costs[:1]), [], [])
 
     def _total(self, groups: _Groups, places: list[int], lower: list[int]) -> int:
@@ -132,23 +132,25 @@ def _python(function: Function) -> Function:
 
 @kernel
 def _split(
-    rows: Integers, starts: Integers, group_costs: Integers,
+    rows: Codes, starts: Integers, group_costs: Integers,
     codes: Codes, place: int, lower: int, labels: Codes, costs: Integers,
     prices: Integers, counts: Integers, rest: int, smallest: int,
-) -> tuple[Integers, Integers, Integers]:  # fmt: skip
+) -> tuple[Codes, Integers, Integers]:  # fmt: skip
     """Split groups by the labels of a column on a level, and leave out parts without a surplus that counts.
 
-    Such a part has too few records, or no price above its costs and the `rest` of the other columns, or its records
-    share a label on the level below, at no higher cost. This holds for every part of the part as well.
+    Such a part has too few records, or no surplus at its costs and the least ones of the other columns, the `rest`, or
+    its records share a label on the level below, at no higher cost. This holds for every part of the part as well.
     """
     new_rows = np.empty_like(rows)
     new_starts = np.empty(rows.size + 1, np.int64)
     new_costs = np.empty(rows.size, group_costs.dtype)
     width = labels.max() + 2
     part_of = np.zeros(width, np.int64)  # of each label: a number from 1 in its group
-    first = np.empty(width, np.int64)  # row of each part, which has the highest price
+    first = np.empty(width, np.int64)  # code of the first row of each part
+    part_costs = np.empty(width, group_costs.dtype)
     lengths = np.empty(width, np.int64)
     sizes = np.zeros(width, counts.dtype)
+    surplus = np.zeros(width, prices.dtype)
     stays = np.empty(width, np.bool_)
     offsets = np.empty(width, np.int64)
     at = found = 0
@@ -163,41 +165,46 @@ def _split(
                 parts += 1
                 part = parts
                 part_of[labels[place + code]] = part
-                first[part] = row
+                first[part] = code
+                part_costs[part] = group_costs[group] + costs[place + code]
                 lengths[part] = 0
                 sizes[part] = 0
+                surplus[part] = 0
                 stays[part] = lower < 0 or costs[lower + code] > costs[place + code]
+            # Prices fall from row to row: those below the costs count as far as records are lacking.
+            gain, count = prices[row] - part_costs[part] - rest, counts[row]
+            if gain < 0:
+                count = max(min(count, smallest - sizes[part]), 0)
+            surplus[part] += count * gain
             lengths[part] += 1
             sizes[part] += counts[row]
-            if lower >= 0 and labels[lower + code] != labels[lower + codes[first[part]]]:
+            if lower >= 0 and labels[lower + code] != labels[lower + first[part]]:
                 stays[part] = True
         # Make room for the parts that stay.
         for part in range(1, parts + 1):
-            row = first[part]
-            cost = group_costs[group] + costs[place + codes[row]]
-            if stays[part] and sizes[part] >= smallest and prices[row] > cost + rest:
-                new_starts[found], new_costs[found] = at, cost
+            if stays[part] and sizes[part] >= smallest and surplus[part] > 0:
+                new_starts[found], new_costs[found] = at, part_costs[part]
                 offsets[part] = at
                 at += lengths[part]
                 found += 1
             else:
                 stays[part] = False
         # Move their rows, which stay in order.
-        for position in range(starts[group], starts[group + 1]):
+        for position in range(starts[group], starts[group + 1] if stays[1 : parts + 1].any() else 0):
             row = rows[position]
             part = part_of[labels[place + codes[row]]]
             if stays[part]:
                 new_rows[offsets[part]] = row
                 offsets[part] += 1
         for part in range(1, parts + 1):
-            part_of[labels[place + codes[first[part]]]] = 0
+            part_of[labels[place + first[part]]] = 0
     new_starts[found] = at
     return new_rows[:at].copy(), new_starts[: found + 1].copy(), new_costs[:found].copy()
 
 
 @kernel
 def _add_up(
-    rows: Integers, starts: Integers, group_costs: Integers,
+    rows: Codes, starts: Integers, group_costs: Integers,
     codes: NDArray[np.int32], places: Integers, lower: Integers, labels: Codes, costs: Integers,
     prices: Integers, counts: Integers, values: Codes, smallest: int, least_values: int,
 ) -> int:  # fmt: skip

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,12 +40,29 @@ def test_the_price_of_suppression_is_the_best_one(
     assert proof.prices.tolist() == np.minimum(prices, cut).tolist()
 
 
-def prover_of(problem: CellProblem) -> tuple[Prover, DistinctRows]:
+def prover_of(problem: CellProblem, keep: Callable[[], bool] = lambda: True) -> tuple[Prover, DistinctRows]:
     rows = DistinctRows.of(problem)
     cheapest = np.full(len(rows), UNIT if problem.allowed else 2 * UNIT, np.int64)
     cheapest_labels(rows, problem.smallest, cheapest, lambda: True)
     further = fallbacks(rows, problem.smallest, problem.maximum)
-    return Prover(problem, rows, cheapest, further, lambda: True), rows
+    return Prover(problem, rows, cheapest, further, keep), rows
+
+
+@settings(max_examples=100)
+@given(case=bounded(10))
+@pytest.mark.parametrize("most", [3, 30])
+def test_with_little_memory_a_bound_still_rises(case: tuple[Prepared, ForcedSize], most: int) -> None:
+    """Caps come so close to prices that the labels in between fit; what is proven is what they prove."""
+    prepared, size = case
+    looks = iter(range(2000))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("veil.recoding.cells.bound.MOST_PAIRS", most)
+        prover, rows = prover_of(problem_of(prepared, size), lambda: next(looks, None) is not None)
+        bounds = [prover.proof.bound, *(prover.proof.bound for _ in prover.pieces())]
+    assert bounds == sorted(bounds)
+    again = prove_bound(prepared, prover.proof.prices[rows.of_row], prover.proof.suppression_price)
+    assert isinstance(again, LowerBound)
+    assert prover.proof.bound <= again.bound <= least_loss(tiny_table(prepared, size)) * UNIT
 
 
 @settings(max_examples=300)

@@ -17,7 +17,7 @@ from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.recoding.cells.improve import Items, LocalSearch
-from veil.recoding.cells.labels import DistinctRows, Labels, fallbacks, walk
+from veil.recoding.cells.labels import DistinctRows, Labels, fallbacks, labels_of, walk
 from veil.recoding.problem import CellProblem
 
 
@@ -43,9 +43,33 @@ def test_a_start_is_a_recoding_where_there_is_one(case: tuple[Prepared, ForcedSi
     if least_loss(table) == math.inf:
         assert search.state.size[-1] > problem.allowed
         return
-    recoding = search.recoding(search.state.label)
+    recoding = search.recoding(search.state.label, search.labels)
     cost = exact_cost(table, recoding.levels.tolist(), recoding.suppressed.tolist())
     assert is_rounded(search.total, cost, table)
+
+
+@settings(max_examples=200)
+@given(bounded(9))
+def test_a_search_goes_on_from_a_recoding(case: tuple[Prepared, ForcedSize]) -> None:
+    """Where no row has records to spare, it starts at the recoding itself; else it costs no more."""
+    prepared, size = case
+    problem = problem_of(prepared, ForcedSize(size.smallest, size.allowed))
+    table = tiny_table(prepared, ForcedSize(size.smallest, size.allowed))
+    if least_loss(table) == math.inf:
+        return
+    first = search_of(problem)
+    recoding = first.recoding(first.state.label, first.labels)
+    rows = DistinctRows.of(problem)
+    found = [
+        *fallbacks(rows, problem.smallest, problem.maximum),
+        *labels_of(rows, recoding.levels, ~recoding.suppressed),
+    ]
+    again = LocalSearch(problem, rows, Items(problem, rows), Labels.of(found), 0)
+    again.start_at(recoding)
+    start = again.recoding(again.state.label, again.labels)
+    assert is_rounded(again.total, exact_cost(table, start.levels.tolist(), start.suppressed.tolist()), table)
+    if not again.items.plenty.any():
+        assert again.total == first.total
 
 
 def test_records_that_no_label_takes_are_suppressed_first() -> None:
@@ -56,7 +80,7 @@ def test_records_that_no_label_takes_are_suppressed_first() -> None:
     size = forced_size(prepared)
     assert isinstance(size, ForcedSize)
     search = search_of(problem_of(prepared, size))
-    recoding = search.recoding(search.state.label)
+    recoding = search.recoding(search.state.label, search.labels)
     assert recoding.suppressed.tolist() == [False, False, False, True]
     assert recoding.levels[:3].tolist() == [[1], [1], [1]]
 

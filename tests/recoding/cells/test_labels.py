@@ -10,7 +10,7 @@ from support.cells import highest, label_costs, members_of, problem_of
 from support.recoding_bound import UNIT, bounded
 from veil.plan.class_size import ForcedSize
 from veil.plan.prepare import Prepared
-from veil.recoding.cells.labels import DistinctRows, Labels, cheapest_labels, fallbacks, walk
+from veil.recoding.cells.labels import DistinctRows, Labels, cheapest_labels, fallbacks, labels_of, walk
 
 
 @settings(max_examples=300)
@@ -82,3 +82,38 @@ def test_distinct_rows_and_labels_to_fall_back_on(case: tuple[Prepared, ForcedSi
     assert {i for i, count in enumerate(rows.records.tolist()) if count >= problem.smallest} <= {
         next(iter(members)) for members in members_of(labels) if len(members) == 1
     }
+
+
+@settings(max_examples=200)
+@given(bounded(12), st.data())
+def test_labels_of_rows_have_all_rows_under_them(
+    case: tuple[Prepared, ForcedSize], data: st.DataObject
+) -> None:
+    problem = problem_of(*case)
+    rows, (number, columns) = DistinctRows.of(problem), problem.codes.shape
+    levels = np.array(
+        [
+            [data.draw(st.integers(problem.minimum[j], problem.maximum[j])) for j in range(columns)]
+            for _ in range(number)
+        ],
+        np.uint8,
+    )
+    mask = np.array([data.draw(st.booleans()) for _ in range(number)], np.bool_)
+
+    def label(row: int, vector: tuple[int, ...]) -> list[int]:
+        maps = (h.label_map(level) for h, level in zip(problem.hierarchies, vector, strict=True))
+        return [int(map_[code]) for map_, code in zip(maps, problem.codes[row], strict=True)]
+
+    expected = set()
+    for i in np.flatnonzero(mask).tolist():
+        vector = tuple(levels[i].tolist())
+        under = [o for o in range(number) if label(o, vector) == label(i, vector)]
+        cost = int(problem.cost_of(levels[[i]], np.array([i]))[0])
+        expected.add((vector, frozenset(rows.of_row[under].tolist()), cost))
+    found = [
+        (vector, members, cost)
+        for vector, classes in labels_of(rows, levels, mask)
+        for members, cost in zip(members_of(classes), classes.costs.tolist(), strict=True)
+    ]
+    assert len(found) == len(set(found))
+    assert set(found) == expected

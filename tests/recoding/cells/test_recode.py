@@ -141,3 +141,37 @@ def test_the_loss_is_the_arithmetic_mean_whatever_the_plan_says() -> None:
     """a and b become A, which costs half of a record each."""
     for aggregate in ("arithmetic_mean", "geometric_mean"):
         assert recoded(prepared(m.KAnonymity(3), quality=Loss(aggregate=aggregate))).cost == UNIT // 2 * 5
+
+
+@pytest.mark.parametrize("further", [(), (m.DistinctLDiversity("disease", 2),)])
+def test_whoever_cancels_waits_for_no_phase(further: tuple[m.PrivacyModel, ...]) -> None:
+    """Each phase looks whether it was cancelled, and none does so more than a few times after that."""
+    random = np.random.default_rng(5)
+    numbers = {"a": 100, "b": 40, "c": 12}
+    table = pa.table({name: random.integers(0, size, 3000) for name, size in numbers.items()})
+    table = table.append_column("disease", pa.array(random.choice(["flu", "cold", "gout"], 3000)))
+    trees = {name: h.intervals(2, 4, 20) for name in numbers}
+    models = [m.KAnonymity(4), *further]
+    plan = Plan(trees, models, sensitive=["disease"], quality=Loss(), recoding="cells", person=None)
+    prepared = prepare(table, plan)
+    for after in (0, 1, 10, 100, 300, 1000, 3000):
+        looks = iter(range(after))
+        late = 0
+
+        def cancel() -> bool:
+            nonlocal late
+            over = next(looks, None) is None  # noqa: B023
+            late += over
+            return over
+
+        try:
+            recoding = recoded(prepared, seconds=300, cancel=cancel)
+        except NoSolutionError:
+            assert after <= 10  # before any transformation was looked at
+            continue
+        finally:
+            assert late <= 40
+        assert recoding.ending == "cancelled"
+        problem = CellProblem.of(prepared, 4)
+        costs = np.where(recoding.suppressed, UNIT, problem.cost_of(recoding.levels))
+        assert recoding.cost == costs @ problem.counts

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from veil.base.arrays import Codes, Floats, Integers
+from veil.base.arrays import Floats, Integers
+from veil.classes.encoding import Levels
 from veil.recoding.cells.labels import Classes, DistinctRows, Labels, walk
 from veil.recoding.cells.prices import Ascent
 from veil.recoding.problem import UNIT, CellProblem
 
-MOST_PAIRS = 40_000_000
+MOST_PAIRS = 12_000_000
 """Pairs of a label and a row under it that memory is used for."""
 
 
@@ -41,72 +43,79 @@ def prove(rows: DistinctRows, problem: CellProblem, prices: Integers) -> Proof:
     return Proof(prices, price, int(prices @ rows.records) - price * problem.allowed)
 
 
+def labels_that_matter(
+    problem: CellProblem,
+    rows: DistinctRows,
+    prices: Integers,
+    caps: Integers,
+    further: list[tuple[Levels, Classes]],
+    keep: Callable[[], bool],
+) -> tuple[Labels, Integers] | None:
+    """Return the labels that matter for caps, and the caps: where memory is too small, these come closer to prices.
+
+    None if there is no time for it.
+    """
+    while keep():
+        nodes, pairs = [], 0
+        for node in walk(rows, problem.smallest, caps, keep):
+            nodes.append(node)
+            pairs += len(node[1].rows)
+            if pairs > MOST_PAIRS:
+                break
+        else:
+            return (Labels.of([*nodes, *further]), caps) if keep() else None
+        caps = prices + (caps - prices) // 2
+    return None
+
+
 class Prover:
-    """Raises a bound, piece by piece."""
+    """Raises a bound, piece by piece: `prices` are the best so far, and `generation` counts how often they changed."""
 
     def __init__(
         self,
         problem: CellProblem,
         rows: DistinctRows,
         cheapest: Integers,
-        further: list[tuple[tuple[int, ...], Classes]],
+        further: list[tuple[Levels, Classes]],
         keep: Callable[[], bool],
     ) -> None:
-        self.problem, self.rows, self.cheapest, self.further, self.keep = (
-            problem,
-            rows,
-            cheapest,
-            further,
-            keep,
-        )
+        self.problem, self.rows, self.cheapest = problem, rows, cheapest
+        self.further, self.keep = further, keep
         self.proof = prove(rows, problem, cheapest)
-        self.labels: Labels | None = None
-        self.slacks: Floats | None = None
+        self.prices: Floats = cheapest / UNIT
         self.generation = 0
+        self.first = self._labels(2 * cheapest + (cheapest > 0) * (UNIT // 50))
 
     def pieces(self) -> Iterator[None]:
-        """Work for a moment at each step; `proof`, `labels` and `slacks` are then what has been reached."""
-        prices = self.cheapest / UNIT
-        caps = 2 * self.cheapest + (self.cheapest > 0) * (UNIT // 100)
-        for _ in range(4):
-            labels = self._labels(caps)
-            if labels is None:
+        """Work for a moment at each step; `proof` and `prices` are then what has been reached."""
+        dear = self.cheapest > 0
+        mean = self.cheapest[dear].mean() / UNIT if dear.any() else 0.0
+        matter = self.first
+        for generation in itertools.count():
+            if matter is None:
                 return
+            labels, caps = matter
             yield
-            ascent = Ascent(labels, self.rows, prices, caps, self.problem.smallest)
-            mean = self.cheapest[self.cheapest > 0].mean() / UNIT if self.cheapest.any() else 0.0
-            step = mean / 4
-            while step > mean / 1000 and self.keep():
+            before = self.proof.bound
+            ascent = Ascent(labels, self.rows, self.prices, caps, self.problem.smallest)
+            step = mean / 4 / 2**generation
+            finest = mean / min(1000, 20 * 4**generation)
+            while step > finest and self.keep():
                 gain = ascent.run(step, 5)
-                if gain < 1e-3:
+                if gain < 1e-3 / (1 + generation):
                     step *= 0.7
                 yield
-            self._accept(ascent, labels)
+            proof = prove(self.rows, self.problem, ascent.whole())
+            if proof.bound > self.proof.bound:
+                self.proof = proof
+            self.prices = ascent.best
+            self.generation += 1
             yield
-            clipped = ascent.clipped()
-            if not clipped.any() or not self.keep() or labels.pairs > MOST_PAIRS // 4:
+            if not self.keep() or (generation and self.proof.bound - before <= before // 5000):
                 return
-            caps = np.where(clipped, 2 * caps, caps)
-            prices = ascent.best
+            near = np.floor(1.15 * ascent.best * UNIT).astype(np.int64) + dear * (UNIT // 500)
+            matter = self._labels(np.where(ascent.clipped(), 2 * caps, near))
 
-    def _labels(self, caps: Integers) -> Labels | None:
-        found = []
-        pairs = 0
-        for node in walk(self.rows, self.problem.smallest, caps, self.keep):
-            found.append(node)
-            pairs += len(node[1].rows)
-            if pairs > MOST_PAIRS:
-                return None
-        return Labels.of([*found, *self.further]) if self.keep() else None
-
-    def _accept(self, ascent: Ascent, labels: Labels) -> None:
-        proof = prove(self.rows, self.problem, ascent.whole())
-        if proof.bound > self.proof.bound:
-            self.proof = proof
-        self.slacks, self.labels = ascent.slacks(), labels
-        self.generation += 1
-
-
-def numbers_after(labels: Labels, mask: np.ndarray) -> Codes:
-    """Return the number of each label among those of a mask, -1 for the others."""
-    return np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32)
+    def _labels(self, caps: Integers) -> tuple[Labels, Integers] | None:
+        prices = np.floor(self.prices * UNIT).astype(np.int64)
+        return labels_that_matter(self.problem, self.rows, prices, caps, self.further, self.keep)

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from veil.base.arrays import Codes, Integers, Mask
-from veil.recoding.cells.labels import DistinctRows, Labels
+from veil.base.arrays import Codes, Floats, Integers, Mask
+from veil.base.distinct import distinct_rows
+from veil.recoding.cells.labels import DistinctRows, Labels, gather
+from veil.recoding.cells.prices import exact_slacks
 from veil.recoding.cells.recoding import CellRecoding
+from veil.recoding.cells.ruin_and_recreate import (
+    COARSE,
+    SLACK,
+    TOLERANCES,
+    Guide,
+    Neighbourhood,
+    recreate,
+    ruin_and_recreate,
+)
 from veil.recoding.cells.search import (
     Field,
     Scratch,
@@ -18,6 +29,12 @@ from veil.recoding.cells.search import (
     transpose,
 )
 from veil.recoding.problem import UNIT, CellProblem
+
+MOST = 100
+"""Most items of a neighbourhood."""
+
+MOVES_PER_RUIN = 25
+"""Moves of single labels for each neighbourhood that is made anew."""
 
 HELPERS = 50
 """Most records of a distinct row that may help other rows, in classes of least size."""
@@ -61,14 +78,15 @@ class LocalSearch:
         self.tally = np.zeros(4, np.int64)
         self.pool = np.flatnonzero(rows.records[items.row] < problem.smallest).astype(np.int32)
         self._lay_out(labels)
-        free = np.full(len(items.row), -1, np.int32)
-        self.state = State(
-            free,
-            self.field.fixed.copy(),
-            np.full(len(self.field.costs), -1, np.int32),
-            free.copy(),
-            free.copy(),
+        size = min(MOST, len(items.row))
+        self.near = Neighbourhood(
+            np.empty(size, np.int32),
+            np.empty(size, np.int32),
+            np.zeros(len(items.row), np.bool_),
+            np.full(len(labels.costs), -1, np.int32),
         )
+        self.guide: Guide | None = None
+        self._clear()
 
     def _lay_out(self, labels: Labels) -> None:
         self.labels = labels
@@ -105,20 +123,9 @@ class LocalSearch:
         for f in np.flatnonzero((labels.nodes[labels.node] == self.problem.maximum).all(axis=1)):
             self.tops[labels.rows[labels.starts[f] : labels.starts[f + 1]]] = f
 
-    def start(self) -> None:
-        """Open the cheapest labels that enough records are left for."""
-        order = np.arange(len(self.labels.costs), dtype=np.int32)
-        start_ascending(self.field, self.state, order, self.problem.smallest)
-        place_rest(
-            self.field, self.state, self.scratch, self.tops, self.problem.smallest, self.problem.allowed
-        )
-
-    def use(self, labels: Labels, position: Codes) -> None:
-        """Go on with other labels; `position` is the new number of each of the old ones, -1 if it is gone."""
-        mapping = np.append(position, np.int32(len(labels.costs)))
-        target = mapping[self.state.label]
-        self._lay_out(labels)
-        free = np.full(len(target), -1, np.int32)
+    def _clear(self) -> None:
+        """Take all items out of their labels."""
+        free = np.full(len(self.items.row), -1, np.int32)
         self.state = State(
             free,
             self.field.fixed.copy(),
@@ -126,7 +133,65 @@ class LocalSearch:
             free.copy(),
             free.copy(),
         )
-        place(self.field, self.state, target)
+
+    def start(self) -> None:
+        """Open the cheapest labels that enough records are left for."""
+        order = np.arange(len(self.labels.costs), dtype=np.int32)
+        start_ascending(self.field, self.state, order, self.problem.smallest)
+        self._place_rest()
+
+    def _place_rest(self) -> None:
+        place_rest(
+            self.field, self.state, self.scratch, self.tops, self.problem.smallest, self.problem.allowed
+        )
+
+    def start_at(self, recoding: CellRecoding) -> None:
+        """Start with the labels of a recoding; items that stay where they are may leave too few for one of them."""
+        labels, items = self.labels, self.items
+        levels = recoding.levels[items.origin]
+        target = np.full(len(items.row), -1, np.int32)
+        one_of, node = distinct_rows(levels.T, len(levels))
+        for number, vector in enumerate(levels[one_of]):
+            here = np.flatnonzero((labels.nodes == vector).all(axis=1)[labels.node])
+            above = np.full(len(self.rows), -1, np.int32)
+            above[gather(here, labels.starts, labels.rows)] = np.repeat(here, np.diff(labels.starts)[here])
+            some = np.flatnonzero(node == number)
+            target[some] = above[items.row[some]]
+        home = self.field.home[items.row]
+        target = np.where((home >= 0) & (levels == self.problem.minimum).all(axis=1), home, target)
+        target[recoding.suppressed[items.origin]] = len(labels.costs)
+        size = self.field.fixed.copy()
+        np.add.at(size, target[target >= 0], items.weights[target >= 0])
+        few = size < self.problem.smallest
+        few[-1] = False
+        target[few[target]] = -1
+        self._clear()
+        place(self.field, self.state, target.astype(np.int32))
+        self._place_rest()
+
+    def follow(self, prices: Floats) -> None:
+        """Go on by the prices of rows: they say which labels are worth opening, and for which records."""
+        labels = self.labels
+        slack = np.empty(len(labels.costs))
+        exact_slacks(
+            prices, labels.starts, labels.rows, labels.costs / UNIT, self.rows.records,
+            self.problem.smallest, slack,
+        )  # fmt: skip
+        near = np.flatnonzero(slack <= SLACK)
+        starts = np.append(0, np.cumsum(np.diff(labels.starts)[near]))
+        row_starts, above = transpose(starts, gather(near, labels.starts, labels.rows), len(self.rows))
+        self.guide = Guide(prices, slack, row_starts, near[above].astype(np.int32))
+
+    def start_anew(self) -> None:
+        """Start again, with the labels that the guide opens."""
+        assert self.guide is not None
+        self._clear()
+        items = np.arange(len(self.items.row), dtype=np.int32)
+        recreate(
+            self.field, self.state, self.guide, items, self.near.numbers, self.random, 0.0,
+            np.array(TOLERANCES), self.problem.smallest,
+        )  # fmt: skip
+        self.start()
 
     def run(self, moves: int, temperature: float) -> None:
         """Try some moves."""
@@ -134,6 +199,11 @@ class LocalSearch:
             self.field, self.state, self.scratch, self.pool, self.random, moves, temperature,
             self.problem.smallest, self.problem.allowed, self.tally,
         )  # fmt: skip
+        if self.guide is not None:
+            ruin_and_recreate(
+                self.field, self.state, self.guide, self.near, self.pool, self.random, np.array(COARSE),
+                moves // MOVES_PER_RUIN, temperature, self.problem.smallest, self.problem.allowed,
+            )  # fmt: skip
 
     @property
     def costs(self) -> Integers:
@@ -143,20 +213,19 @@ class LocalSearch:
     @property
     def total(self) -> int:
         """Cost of the recoding."""
-        costs, state = self.costs, self.state
-        return int(costs[state.label] @ self.items.weights) + int(costs @ self.field.fixed)
+        return int(self.costs @ self.state.size)
 
     @property
     def suppressed(self) -> int:
         """Number of suppressed records."""
         return int(self.state.size[-1])
 
-    def recoding(self, label: Codes) -> CellRecoding:
-        """Return the recoding that gives each item a label."""
+    def recoding(self, label: Codes, labels: Labels) -> CellRecoding:
+        """Return the recoding that gives each item one of some labels."""
         problem = self.problem
         levels = np.tile(np.array(problem.minimum, np.uint8), (len(problem.codes), 1))
         suppressed: Mask = np.zeros(len(problem.codes), np.bool_)
-        gone = label == len(self.labels.costs)
+        gone = label == len(labels.costs)
         suppressed[self.items.origin[gone]] = True
-        levels[self.items.origin[~gone]] = self.labels.nodes[self.labels.node[label[~gone]]]
+        levels[self.items.origin[~gone]] = labels.nodes[labels.node[label[~gone]]]
         return CellRecoding(levels, suppressed)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from veil.base.arrays import Codes, Integers, Mask
 from veil.base.compiled import kernel
+from veil.base.distinct import distinct_rows, keys_of
 from veil.classes.encoding import Levels
 from veil.recoding.problem import CellProblem
 
@@ -34,26 +35,24 @@ class DistinctRows:
         Number of records of each distinct row.
     labels, costs : tuple by column, of tuples by level from the minimum on
         Label code of each distinct row, and cost of each label code.
-    rest : array
-        Least cost of all columns from the j-th on.
     """
 
     of_row: Codes
     records: Integers
     labels: tuple[tuple[Codes, ...], ...]
     costs: tuple[tuple[Integers, ...], ...]
-    rest: Integers
     minimum: Levels
 
     @staticmethod
     def of(problem: CellProblem) -> DistinctRows:
         """Collapse the rows of a problem."""
-        columns = len(problem.hierarchies)
         finest = [
             hierarchy.label_map(problem.minimum[j])[problem.codes[:, j]]
             for j, hierarchy in enumerate(problem.hierarchies)
         ]
-        first, of_row = _distinct(finest, len(problem.codes))
+        # Few levels first, as in a walk: rows with labels in common then lie close to each other.
+        order = sorted(range(len(finest)), key=lambda j: problem.maximum[j] - problem.minimum[j])
+        first, of_row = distinct_rows([finest[j] for j in order], len(problem.codes))
         records = np.bincount(of_row, weights=problem.counts, minlength=len(first)).astype(np.int64)
         labels, costs = [], []
         for j, hierarchy in enumerate(problem.hierarchies):
@@ -61,12 +60,7 @@ class DistinctRows:
             levels = range(problem.minimum[j], problem.maximum[j] + 1)
             labels.append(tuple(np.ascontiguousarray(hierarchy.label_map(level)[codes]) for level in levels))
             costs.append(tuple(problem.costs[j][level] for level in levels))
-        rest = np.zeros(columns + 1, np.int64)
-        for j in reversed(range(columns)):
-            rest[j] = rest[j + 1] + min(
-                int(cost[label].min()) for cost, label in zip(costs[j], labels[j], strict=True)
-            )
-        return DistinctRows(of_row, records, tuple(labels), tuple(costs), rest, problem.minimum)
+        return DistinctRows(of_row.astype(np.int32), records, tuple(labels), tuple(costs), problem.minimum)
 
     def __len__(self) -> int:
         return len(self.records)
@@ -140,7 +134,7 @@ def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[
     costs = np.zeros(len(rows), np.int64)
     for by_level, labels in zip(rows.costs, rows.labels, strict=True):
         costs += by_level[0][labels[0]]
-    first, top = _distinct([labels[-1] for labels in rows.labels], len(rows))
+    first, top = distinct_rows([labels[-1] for labels in rows.labels], len(rows))
     top_costs = np.zeros(len(first), np.int64)
     for by_level, labels in zip(rows.costs, rows.labels, strict=True):
         top_costs += by_level[-1][labels[-1][first]]
@@ -155,6 +149,27 @@ def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[
             Classes(order, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), top_costs[enough]),
         ),
     ]
+
+
+def labels_of(rows: DistinctRows, levels: NDArray[np.uint8], mask: Mask) -> list[tuple[Levels, Classes]]:
+    """Return the labels of some rows of the problem, given the levels of all (rows x columns), and all rows under them."""
+    members = np.flatnonzero(mask)
+    levels = levels[members]
+    one_of, node = distinct_rows(levels.T, len(levels))
+    result: list[tuple[Levels, Classes]] = []
+    for number, vector in enumerate(levels[one_of].tolist()):
+        steps = [level - least for level, least in zip(vector, rows.minimum, strict=True)]
+        keys = keys_of((labels[s] for labels, s in zip(rows.labels, steps, strict=True)), len(rows))
+        used = np.unique(keys[rows.of_row[members[node == number]]])
+        place = np.minimum(np.searchsorted(used, keys), len(used) - 1)
+        under: Codes = np.flatnonzero(used[place] == keys).astype(np.int32)
+        under = under[np.argsort(place[under], kind="stable")]
+        starts = np.searchsorted(place[under], np.arange(len(used) + 1)).astype(np.int64)
+        costs = np.zeros(len(used), np.int64)
+        for labels, by_level, step in zip(rows.labels, rows.costs, steps, strict=True):
+            costs += by_level[step][labels[step][under[starts[:-1]]]]
+        result.append((tuple(vector), Classes(under, starts, costs)))
+    return result
 
 
 def _joined(arrays: list[NDArray[Any]], kind: type) -> NDArray[Any]:
@@ -190,9 +205,11 @@ def walk(
 ) -> Iterator[tuple[Levels, Classes]]:
     """Yield every node with its labels whose cost is below the mean of the `smallest` highest caps under them.
 
-    Labels with the same rows under them as a cheaper one are left out. The caps may fall during the walk.
+    Labels with the same rows under them as a cheaper one are left out. The caps may fall during the walk. Columns with
+    few levels come first: later ones are split more often, and classes are smallest there.
     """
-    columns = len(rows.labels)
+    order = sorted(range(len(rows.labels)), key=lambda j: (len(rows.labels[j]), int(rows.labels[j][0].max())))
+    rest = _rest(rows, order)
     count = max((int(label.max()) + 1 for by_level in rows.labels for label in by_level), default=1)
     scratch = np.full(count, -1, np.int32)
     everything = Classes(
@@ -201,23 +218,36 @@ def walk(
     stack: list[tuple[tuple[int, ...], Classes]] = [((), everything)]
     while stack and keep():
         steps, classes = stack.pop()
-        j = len(steps)
-        if j == columns:
+        if len(steps) == len(order):
+            step_of = dict(zip(order, steps, strict=True))
+            steps = tuple(step_of[j] for j in range(len(order)))
             closed = _closed(rows, steps, classes)
             if len(closed.costs):
                 yield tuple(s + least for s, least in zip(steps, rows.minimum, strict=True)), closed
             continue
+        j = order[len(steps)]
         for level in reversed(range(len(rows.labels[j]))):
             below = rows.labels[j][level - 1] if level else rows.labels[j][level][:0]
             below_costs = rows.costs[j][level - 1] if level else rows.costs[j][level]
             split = Classes(
                 *refine(
                     *classes, rows.labels[j][level], rows.costs[j][level], below, below_costs, rows.records,
-                    caps, smallest, rows.rest[j + 1], scratch,
+                    caps, smallest, rest[len(steps) + 1], scratch,
                 )
             )  # fmt: skip
             if len(split.costs):
                 stack.append(((*steps, level), split))
+
+
+def _rest(rows: DistinctRows, order: Sequence[int]) -> list[int]:
+    """Return the least cost of all columns from each one on, in some order; 0 at last."""
+    result = [0]
+    for j in reversed(order):
+        costs = (
+            int(costs[labels].min()) for costs, labels in zip(rows.costs[j], rows.labels[j], strict=True)
+        )
+        result.append(result[-1] + min(costs))
+    return result[::-1]
 
 
 def _closed(rows: DistinctRows, steps: tuple[int, ...], classes: Classes) -> Classes:
@@ -285,91 +315,90 @@ def refine(
     out_rows = np.empty(n, np.int32)
     out_starts = np.empty(n + 1, np.int64)
     out_costs = np.empty(n, np.int64)
-    touched = np.empty(n, np.int32)
-    weights = np.empty(n, np.int64)
-    ends = np.empty(n + 1, np.int64)
+    width = min(n, scratch.size)
+    touched = np.empty(width, np.int32)
+    lengths = np.empty(width, np.int64)
+    weights = np.empty(width, np.int64)
+    least = np.empty(width, np.int64)  # cost that a label of the part has at least
+    above = np.empty(width, np.int64)  # records with caps above it, and by how much all of them are
+    surplus = np.empty(width, np.float64)
+    fill = np.empty(width, np.int64)  # highest of the other caps
     count = 0
     filled = 0
     out_starts[0] = 0
     for c in range(starts.size - 1):
-        # Number the labels of the class by first appearance, and count rows and records of each.
+        # Number the labels of the class by first appearance, and sum up the rows of each.
         parts = 0
         for e in range(starts[c], starts[c + 1]):
-            label = labels[rows[e]]
-            part = scratch[label]
+            row = rows[e]
+            part = scratch[labels[row]]
             if part < 0:
                 part = parts
-                scratch[label] = part
-                touched[part] = label
+                scratch[labels[row]] = part
+                touched[part] = labels[row]
+                lengths[part] = 0
                 weights[part] = 0
-                ends[part] = 0
+                least[part] = class_costs[c] + costs[labels[row]] + rest
+                above[part] = 0
+                surplus[part] = 0.0
+                fill[part] = -1
                 parts += 1
-            weights[part] += records[rows[e]]
-            ends[part] += 1
-        # Lay out the parts with enough records one after the other.
+            cap = caps[row]
+            lengths[part] += 1
+            weights[part] += records[row]
+            if cap > least[part]:
+                above[part] += records[row]
+                surplus[part] += float(records[row]) * float(cap - least[part])
+            elif cap > fill[part]:
+                fill[part] = cap
+        # Make room for the parts that matter: `lengths` is then where the next row of each goes, or -1.
+        first = count
         place = filled
         for part in range(parts):
-            if weights[part] >= smallest:
-                size = ends[part]
-                ends[part] = place
+            lacking = smallest - above[part]
+            if (
+                weights[part] >= smallest
+                and above[part] > 0
+                and (lacking <= 0 or surplus[part] > float(lacking) * float(least[part] - fill[part]))
+            ):
+                size = lengths[part]
+                lengths[part] = place
                 place += size
+                out_costs[count] = least[part] - rest
+                count += 1
+                out_starts[count] = place
             else:
-                ends[part] = -1
-        for e in range(starts[c], starts[c + 1]):
-            part = scratch[labels[rows[e]]]
-            if ends[part] >= 0:
-                out_rows[ends[part]] = rows[e]
-                ends[part] += 1
-        # Test each of them, and close the gaps of those that do not matter.
-        read = filled
+                lengths[part] = -1
+        if count > first:
+            for e in range(starts[c], starts[c + 1]):
+                part = scratch[labels[rows[e]]]
+                if lengths[part] >= 0:
+                    out_rows[lengths[part]] = rows[e]
+                    lengths[part] += 1
         for part in range(parts):
-            label = touched[part]
-            scratch[label] = -1
-            if ends[part] < 0:
-                continue
-            end = ends[part]
-            cost = class_costs[c] + costs[label]
-            least = cost + rest
-            above = np.int64(0)
-            surplus = 0.0
-            fill = np.int64(-1)
-            for e in range(read, end):
-                cap = caps[out_rows[e]]
-                if cap > least:
-                    above += records[out_rows[e]]
-                    surplus += float(records[out_rows[e]]) * float(cap - least)
-                elif cap > fill:
-                    fill = cap
-            matters = above > 0 and (
-                above >= smallest or surplus > float(smallest - above) * float(least - fill)
-            )
-            if matters and below.size > 0:
-                first = below[out_rows[read]]
-                if below_costs[first] <= costs[label]:
+            scratch[touched[part]] = -1
+        # Close the gaps of those that share a label on the level below, which is not dearer.
+        last = count
+        count = first
+        begin = filled
+        for part in range(first, last):
+            end = out_starts[part + 1]
+            same = False
+            if below.size > 0:
+                label = below[out_rows[begin]]
+                if below_costs[label] <= costs[labels[out_rows[begin]]]:
                     same = True
-                    for e in range(read + 1, end):
-                        if below[out_rows[e]] != first:
+                    for e in range(begin + 1, end):
+                        if below[out_rows[e]] != label:
                             same = False
                             break
-                    matters = not same
-            if matters:
-                if filled != read:
-                    for e in range(read, end):
-                        out_rows[filled + e - read] = out_rows[e]
-                filled += end - read
-                out_costs[count] = cost
+            if not same:
+                if filled != begin:
+                    for e in range(begin, end):
+                        out_rows[filled + e - begin] = out_rows[e]
+                filled += end - begin
+                out_costs[count] = out_costs[part]
                 count += 1
                 out_starts[count] = filled
-            read = end
+            begin = end
     return out_rows[:filled].copy(), out_starts[: count + 1].copy(), out_costs[:count].copy()
-
-
-def _distinct(columns: list[Codes], rows: int) -> tuple[Integers, Codes]:
-    """Return the first row of each distinct row, and the distinct row of each row."""
-    number = np.zeros(rows, np.int64)
-    for column in columns:
-        combined = number * (int(column.max()) + 1 if rows else 1) + column
-        _, number = np.unique(combined, return_inverse=True)
-    first = np.full(int(number.max()) + 1 if rows else 0, rows, np.int64)
-    np.minimum.at(first, number, np.arange(rows))
-    return first, number.astype(np.int32)

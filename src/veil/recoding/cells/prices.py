@@ -223,20 +223,6 @@ class Ascent:
         """Rows whose price is at its cap, so that more labels might allow more."""
         return (self.best >= self.caps - 1e-9) & (self.caps > 0)
 
-    def slacks(self) -> Floats:
-        """By how much the best prices of a class of least size are below its cost, for each label."""
-        wake = np.zeros(len(self.costs))
-        exact_slacks(
-            self.best,
-            self.labels.starts,
-            self.labels.rows,
-            self.costs,
-            self.rows.records,
-            self.smallest,
-            wake,
-        )
-        return wake
-
     def whole(self) -> Integers:
         """Return the best prices in whole units; no label is violated."""
         prices: Integers = np.minimum(np.floor(self.best * UNIT).astype(np.int64), self.whole_caps)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.arrays import Integers
+from veil.base.distinct import distinct_rows
 from veil.base.exact import largest_count
 from veil.base.progress import Progress
 from veil.errors import NoSolutionError, PlanError
@@ -168,8 +169,7 @@ def _with_leftovers(
     if _is_within_limit(prepared, recoding) or not prepared.rows.owners.are_records:
         return recoding
     labels = _labels_of_rows(problem, recoding.levels)
-    _, class_of = np.unique(labels, axis=0, return_inverse=True)
-    class_of = class_of.reshape(-1)
+    _, class_of = distinct_rows(labels.T, len(labels))
     visible = np.flatnonzero(~recoding.suppressed)
     order = np.argsort(class_of[visible], kind="stable")
     members = np.split(visible[order], np.flatnonzero(np.diff(class_of[visible][order])) + 1)

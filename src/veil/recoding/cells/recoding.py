@@ -26,22 +26,22 @@ class CellSolution:
     ----------
     cost : int
         Sum over records of `CellProblem.costs`; a suppressed record costs `UNIT`.
-    prices : array, optional
-        Price of a record of each row, which prove the bound; None if no bound was wanted.
+    prices : array
+        Price of a record of each row, which prove the bound.
     suppression_price : int
         How much more than `UNIT` a price may be where records may be suppressed.
-    bound : int, optional
+    bound : int
         Proven least cost of any recoding.
     ending : str
-        "finished", "time limit" or "cancelled".
+        "finished", "converged", "time limit" or "cancelled".
     curve : list
         CPU seconds, cost, and bound after each improvement.
     """
 
     recoding: CellRecoding
     cost: int
-    prices: Integers | None
+    prices: Integers
     suppression_price: int
-    bound: int | None
+    bound: int
     ending: str
     curve: list[tuple[float, int, int | None]]

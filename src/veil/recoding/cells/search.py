@@ -424,6 +424,7 @@ def transpose(starts: Offsets, rows: Codes, row_count: int) -> tuple[Offsets, Co
 
 @kernel
 def place(field: Field, state: State, labels: Codes) -> None:
-    """Put each item into a label."""
+    """Put each item into a label; -1 leaves it without one."""
     for item in range(labels.size):
-        move(field, state, item, labels[item])
+        if labels[item] >= 0:
+            move(field, state, item, labels[item])

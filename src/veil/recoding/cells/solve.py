@@ -6,6 +6,7 @@ problem is a facility location problem with lower bounds, whose linear relaxatio
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,13 +20,25 @@ from veil.errors import ImpossibleError
 from veil.lattice.search import cores
 from veil.recoding.cells.bound import Prover
 from veil.recoding.cells.improve import Items, LocalSearch
-from veil.recoding.cells.labels import Classes, DistinctRows, Labels, cheapest_labels, fallbacks, walk
+from veil.recoding.cells.labels import (
+    Classes,
+    DistinctRows,
+    Labels,
+    cheapest_labels,
+    fallbacks,
+    labels_of,
+    lower,
+)
 from veil.recoding.cells.recoding import CellRecoding, CellSolution
 from veil.recoding.problem import UNIT, CellProblem
 
-MOVES = 2_000
+MOVES = 500
 """Moves of the local search between two looks at the clock."""
-HOT, COLD = 0.15, 0.01
+
+IDLE = 400
+"""Moves for each record after which a search that has found nothing better ends."""
+
+HOT, COLD = 0.03, 0.002
 """Temperatures of the search at its start and its end, as shares of the cost of a suppressed record."""
 
 
@@ -38,14 +51,13 @@ def solve(
     cancel: Callable[[], bool] = lambda: False,
     progress: Callable[[float, float | None], None] | None = None,
     seed: int = 0,
-    bound: bool = True,
 ) -> CellSolution:
     """Return the best recoding after some seconds, with a bound.
 
     `start` is a recoding that the result is to be no worse than. `progress` receives the loss of each better
     recoding and the bound, as shares of the cost of suppressing everything.
     """
-    return _Solver(problem, seconds, start, threads or cores(), cancel, progress, seed, bound).run()
+    return _Solver(problem, seconds, start, threads or cores(), cancel, progress, seed).run()
 
 
 class _Solver:
@@ -60,16 +72,15 @@ class _Solver:
         cancel: Callable[[], bool],
         progress: Callable[[float, float | None], None] | None,
         seed: int,
-        bound: bool,
     ) -> None:
         self.problem, self.seconds, self.start, self.threads = problem, seconds, start, threads
-        self.cancel, self.progress, self.seed, self.wants_bound = cancel, progress, seed, bound
+        self.cancel, self.progress, self.seed = cancel, progress, seed
         self.began = time.perf_counter() - compiling_seconds()
         self.cpu = time.process_time() - compiling_seconds()
         self.curve: list[tuple[float, int, int | None]] = []
-        self.stopped = False
+        self.stopped = self.converged = False
         self.prover: Prover | None = None
-        self.best: tuple[int, CellRecoding] | None = None
+        self.best: tuple[int, Callable[[], CellRecoding]] | None = None
 
     @property
     def elapsed(self) -> float:
@@ -85,61 +96,77 @@ class _Solver:
         return self.prover is not None and self.best is not None and self.prover.proof.bound == self.best[0]
 
     def run(self) -> CellSolution:
-        problem = self.problem
+        problem, start = self.problem, self.start
         rows = DistinctRows.of(problem)
         further = fallbacks(rows, problem.smallest, problem.maximum)
         self._check(rows, further)
         cheapest = np.full(len(rows), 2 * UNIT if not problem.allowed else UNIT, np.int64)
-        cheapest_labels(rows, problem.smallest, cheapest, lambda: not self.cancel())
-        if self.cancel():
-            cheapest[:] = 0  # labels that were not visited may be violated
-        if self.start is not None:
-            further += _classes_of(problem, rows, self.start)
-        caps = cheapest + cheapest // 2 + (cheapest > 0) * (UNIT // 200)
-        found = list(walk(rows, problem.smallest, caps, lambda: not self.cancel()))
-        items = Items(problem, rows)
-        search = LocalSearch(problem, rows, items, Labels.of([*found, *further]), self.seed)
-        search.start()
-        if self.start is not None:
-            self._record(self._cost_of(self.start), self.start)
-        self._accept(search)
-        if self.wants_bound:
-            self.prover = Prover(problem, rows, cheapest, further, self.keep)
-            self._improve(search, self.prover.pieces())
-        else:
-            self._improve(search, iter(()))
+        if start is not None:
+            self._record(self._cost_of(start), lambda: start)
+            used = labels_of(rows, start.levels, ~start.suppressed)
+            for _, classes in used:
+                lower(*classes, cheapest)
+            further += used
+        cheapest_labels(rows, problem.smallest, cheapest, self.keep)
+        if not self.keep():
+            cheapest[:] = 0  # they may violate a label
+        self.prover = prover = Prover(problem, rows, cheapest, further, self.keep)
+        if start is None or self.keep():
+            labels = Labels.of(further) if prover.first is None else prover.first[0]
+            search = LocalSearch(problem, rows, Items(problem, rows), labels, self.seed)
+            search.start()
+            if start is not None and self._cost_of(start) < search.total:
+                search.start_at(start)
+            self._accept(search)
+            self._improve(search, prover)
         return self._solution(rows)
 
-    def _improve(self, search: LocalSearch, pieces: Iterator[None]) -> None:
+    def _improve(self, search: LocalSearch, prover: Prover) -> None:
         """Search while a proof goes on: on a thread of its own, or in turns."""
         if self.threads > 1:
             with ThreadPoolExecutor(1) as pool:
-                proving = pool.submit(lambda: [None for _ in pieces])
+                proving = pool.submit(lambda: [None for _ in prover.pieces()])
                 try:
-                    self._search(search, iter(()))
+                    self._search(search, prover, iter(()))
+                except BaseException:
                     self.stopped = True
+                    raise
                 finally:
-                    self.stopped = True
                     proving.result()
         else:
-            self._search(search, pieces)
+            pieces = prover.pieces()
+            self._search(search, prover, pieces)
+            for _ in pieces:
+                pass
 
-    def _search(self, search: LocalSearch, pieces: Iterator[None]) -> None:
-        while self.keep() and len(search.pool):
+    def _search(self, search: LocalSearch, prover: Prover, pieces: Iterator[None]) -> None:
+        """Search from the cheapest labels; once there are prices, anew from those that these open.
+
+        It gets colder with time, or with moves that lead to nothing better, and ends with either.
+        """
+        generation, idle, most_idle = 0, 0, IDLE * len(search.pool)
+        while self.keep() and idle < most_idle:
             next(pieces, None)
-            share = min(1.0, self.elapsed / self.seconds)
+            if prover.generation > generation:
+                search.follow(prover.prices)
+                if generation == 0:
+                    search.start_anew()
+                generation, idle = prover.generation, 0
+            share = max(min(1.0, self.elapsed / self.seconds), idle / most_idle)
             search.run(MOVES, HOT * (COLD / HOT) ** share)
-            self._accept(search)
+            idle = 0 if self._accept(search) else idle + MOVES
+        self.converged = self.keep()
 
-    def _accept(self, search: LocalSearch) -> None:
+    def _accept(self, search: LocalSearch) -> bool:
         total = search.total
         # Rows of many records, which do not part, may leave others without a class.
         if search.suppressed <= self.problem.allowed and (self.best is None or total < self.best[0]):
-            self._record(total, search.recoding(search.state.label))
+            # Spelling out a recoding takes longer than finding a better one.
+            self._record(total, functools.partial(search.recoding, search.state.label.copy(), search.labels))
+            return True
+        return False
 
-    def _record(self, total: int, recoding: CellRecoding) -> None:
-        if self.best is not None and total >= self.best[0]:
-            return
+    def _record(self, total: int, recoding: Callable[[], CellRecoding]) -> None:
         self.best = (total, recoding)
         bound = self.prover.proof.bound if self.prover else None
         self.curve.append((time.process_time() - compiling_seconds() - self.cpu, total, bound))
@@ -167,11 +194,10 @@ class _Solver:
 
     def _solution(self, rows: DistinctRows) -> CellSolution:
         assert self.best is not None
-        total, recoding = self.best
-        ending = "cancelled" if self.cancel() else "time limit"
-        if self.prover is None:
-            return CellSolution(recoding, total, None, 0, None, ending, self.curve)
+        assert self.prover is not None
+        total, recoding = self.best[0], self.best[1]()
         proof = self.prover.proof
+        ending = "cancelled" if self.cancel() else "converged" if self.converged else "time limit"
         if self.proven:
             ending = "finished"
         self.curve.append((time.process_time() - compiling_seconds() - self.cpu, total, proof.bound))
@@ -184,32 +210,3 @@ class _Solver:
             ending,
             self.curve,
         )
-
-
-def _classes_of(
-    problem: CellProblem, rows: DistinctRows, recoding: CellRecoding
-) -> list[tuple[Levels, Classes]]:
-    """Return the labels of a recoding, each with the rows that have it."""
-    result: list[tuple[Levels, Classes]] = []
-    shown = np.flatnonzero(~recoding.suppressed)
-    nodes, node = np.unique(recoding.levels[shown], axis=0, return_inverse=True)
-    costs = problem.cost_of(recoding.levels)
-    for number, levels in enumerate(nodes):
-        members = shown[node.ravel() == number]
-        labels = np.stack(
-            [
-                h.label_map(int(levels[j]))[problem.codes[members, j]]
-                for j, h in enumerate(problem.hierarchies)
-            ]
-        )
-        order = np.lexsort(labels)
-        new = np.append(True, (labels[:, order[1:]] != labels[:, order[:-1]]).any(axis=0))
-        pairs = np.unique(np.stack([np.cumsum(new) - 1, rows.of_row[members[order]]]), axis=1)
-        starts = np.searchsorted(pairs[0], np.arange(int(new.sum()) + 1)).astype(np.int64)
-        result.append(
-            (
-                tuple(int(level) for level in levels),
-                Classes(pairs[1].astype(np.int32), starts, costs[members[order[new]]]),
-            )
-        )
-    return result

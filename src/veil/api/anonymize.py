@@ -23,7 +23,7 @@ from veil.outcome.outcome import Outcome
 from veil.plan.linked_tables import Stacked, for_several
 from veil.plan.plan import ASK, Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
-from veil.plan.recoding import FullDomain, Recoding
+from veil.plan.recoding import Mode, Recoding
 from veil.quality import QualityModel
 from veil.recoding.recode import carry_out_recoding
 from veil.tables import Format, Source
@@ -324,11 +324,11 @@ def _anonymize_in_parts(
     progress: Progress,
 ) -> Outcome:
     """Anonymize a table in an engine part by part; `parts` is how many combinations one may have at most."""
-    if not isinstance(plan.recoding, FullDomain):
+    if isinstance(plan.recoding, Mode):
         raise PlanError(
-            "each of the `parts` has one transformation of its own: leave ",
-            Say("recoding"),
-            " out, or `parts`, so that all distinct combinations of cells are in memory",
+            f"each of the `parts` is recoded by itself, and not in passes like {plan.recoding}: recode it by ",
+            Say("recoding", "cells"),
+            ", or leave `parts` out, so that all distinct combinations of cells are in memory",
         )
     if plan.items:
         raise PlanError("items are generalized in memory: leave `parts` out, or ", Say("items"))

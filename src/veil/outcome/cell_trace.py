@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from veil.base.wording import Phrase
 from veil.lattice.optimality import gap_to_optimum
 from veil.outcome.lower_bound import UNIT, LowerBound, describe_bound, round_loss
+
+BY_VALUES = "no recoding with one label for each value loses less than {bound}; this one loses {loss}"
+WITHIN_PARTS = "no recoding of these parts, each by itself, loses less than {bound}; this one loses {loss}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +34,39 @@ class CellTrace:
         Why nothing is proven.
     curve : tuple
         Seconds after the start, and the loss of the best recoding from then on.
+    kind : str
+        Which recodings `bound` speaks of.
     """
 
     cost: int
     records: int
     bound: int | None
     proof: LowerBound | None
-    why_no_bound: str
+    why_no_bound: str | Phrase
     curve: tuple[tuple[float, float], ...]
+    kind: str = BY_VALUES
+
+    @staticmethod
+    def of_parts(parts: Sequence[CellTrace]) -> CellTrace:
+        """Return what parts lose together: their bounds add up to one on all recodings of the parts, each by itself."""
+        bounds = [part.least_cost for part in parts]
+        return CellTrace(
+            sum(part.cost for part in parts),
+            sum(part.records for part in parts),
+            None if None in bounds else sum(bound or 0 for bound in bounds),
+            None,
+            next((part.why_no_bound for part in parts if part.least_cost is None), ""),
+            (),
+            WITHIN_PARTS,
+        )
+
+    @property
+    def least_cost(self) -> int | None:
+        """What no recoding of this kind costs less than, in `UNIT`s of all records; None if nothing is proven."""
+        bounds = [self.proof.bound] if self.proof is not None else []
+        if self.bound is not None:
+            bounds.append(self.bound)
+        return max(0, *bounds) if bounds else None
 
     @property
     def loss(self) -> Fraction:
@@ -47,10 +76,8 @@ class CellTrace:
     @property
     def least(self) -> Fraction | None:
         """A loss that no recoding of this kind is below; None if nothing is proven."""
-        bounds = [] if self.proof is None else [self.proof.loss]
-        if self.bound is not None:
-            bounds.append(Fraction(max(0, self.bound), UNIT * max(1, self.records)))
-        return max(bounds, default=None)
+        least = self.least_cost
+        return None if least is None else Fraction(least, UNIT * max(1, self.records))
 
     @property
     def gap(self) -> float | None:
@@ -70,8 +97,6 @@ class CellTrace:
             return Phrase(
                 "this recoding loses {loss}; no bound: {reason}", loss=loss, reason=self.why_no_bound
             )
-        return Phrase(
-            "no recoding with one label for each value loses less than {bound}; this one loses {loss}",
-            bound=round_loss(least, "down"),
-            loss=loss,
-        )
+        if not least:
+            return Phrase("this recoding loses {loss}, and no bound above 0 is proven", loss=loss)
+        return Phrase(self.kind, bound=round_loss(least, "down"), loss=loss)

@@ -84,7 +84,13 @@ def _recode_rows(
         prepared, models, seconds=plan.seconds, threads=threads, cancel=cancel, progress=progress
     )
     progress.phase("applying")
-    proof = _prove(prepared, solution)
+    return apply_solution(source, prepared, solution, _prove(prepared, solution))
+
+
+def apply_solution(
+    source: Source, prepared: Prepared, solution: RowRecoding, proof: LowerBound | str
+) -> Outcome:
+    """Return the outcome of a solution, and the prices of its proof as a table that is kept apart."""
     outcome = assemble(
         source,
         prepared,
@@ -92,12 +98,17 @@ def _recode_rows(
         solution.suppressed,
         _trace(prepared, solution, proof),
         *([proof] if isinstance(proof, LowerBound) else []),
-        shuffle=plan.order == "random" and prepared.rows.weights.are_one,
+        shuffle=prepared.plan.order == "random" and prepared.rows.weights.are_one,
     )
     apart = outcome.last.apart
     if isinstance(proof, LowerBound):
         apart = (*apart, price_table(proof, prepared.table, prepared.encoding.names))
     return outcome.changed(facts={"ending": solution.ending}, apart=apart)
+
+
+def trace_solution(prepared: Prepared, solution: RowRecoding) -> CellTrace:
+    """Return what a solution loses, and what is proven about better ones."""
+    return _trace(prepared, solution, _prove(prepared, solution))
 
 
 def _prove(prepared: Prepared, solution: RowRecoding) -> LowerBound | str:

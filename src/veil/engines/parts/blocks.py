@@ -83,6 +83,11 @@ class Blocks(ABC):
     def roles(self, columns: Sequence[str], names: Sequence[str]) -> Roles:
         """Return the roles of some columns, of which a release has those with these names."""
 
+    @property
+    def traces(self) -> tuple[object, ...]:
+        """How the levels of the parts were found."""
+        return (Passes(self.passes),)
+
     @functools.cached_property
     def only(self) -> Labelled | None:
         """The classes of the whole table, if it fits into memory."""
@@ -192,7 +197,7 @@ def outcome_in_blocks(blocks: Blocks, order: Literal["random", "input"], progres
         (),
         figures,
         Privacy(),
-        (Passes(blocks.passes),),
+        blocks.traces,
     )
     checked = Verification(tuple(merge_findings(each) for each in zip(*findings, strict=True)))
     return Outcome.of(source, source.rows, result, verification=checked)
@@ -236,9 +241,14 @@ def quality_with_suppressed(
 
 
 def stack_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Concatenate tables of dictionary-encoded columns."""
+    """Concatenate tables of texts, whether or not these are dictionary-encoded."""
     columns = {}
     for name in tables[0].column_names:
-        values, codes = dictionary_encoded(pa.concat_tables([each.select([name]) for each in tables])[name])
+        chunks = []
+        for each in tables:
+            column = each[name]
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            chunks += encoded.chunks
+        values, codes = dictionary_encoded(pa.chunked_array(chunks))
         columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes), values)
     return pa.table(columns)

@@ -95,15 +95,20 @@ class Labelled:
 
         numbered, tag = self.numbered, self.numbered.tag
         names = [name for name in table.columns if name not in self.dropped]
-        table = numbered.join_numbers(table, numbered.names)
+        packings = self.combinations.packings if self.combinations else ()
+        by_row = len(packings) > 1
+        table = numbered.join_numbers(table, [*numbered.names, *(numbered.attributes if by_row else ())])
         if self.box != numbered.whole:
             table = table.filter(numbered.inside(table, self.box))
         cells: dict[str, Any] = {}
         several = self._labels_that_differ
         is_suppressed: Any = ibis.literal(bool(self.suppressed.all()))
         if several:
-            table = table.mutate(**numbered.keys.words(table))
-            table = table.left_join(self._classes, [(key, f"{key}_of") for key in numbered.keys.names])
+            words: dict[str, Any] = {}
+            for packing in packings:
+                words |= packing.words(table)
+            table = table.mutate(**words)
+            table = table.left_join(self._classes, [(key, f"{key}_of") for key in words])
             if self.suppressed.any():
                 is_suppressed = table[f"{tag}_suppressed"] == 1
         for j, texts in several.items():
@@ -129,7 +134,7 @@ class Labelled:
     def _classes(self) -> ibis.Table:
         """The numbers of the labels of each combination, for the engine."""
         assert self.combinations is not None
-        tag, keys = self.numbered.tag, self.numbered.keys.names
+        tag, keys = self.numbered.tag, [key for each in self.combinations.packings for key in each.names]
         columns = dict(zip([f"{key}_of" for key in keys], self.combinations.words, strict=True))
         class_of_item = self.partition.class_of_item
         for j in self._labels_that_differ:

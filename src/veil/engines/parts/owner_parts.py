@@ -29,12 +29,16 @@ from veil.engines.transform import Transform
 from veil.errors import ImpossibleError, InputError, NoSolutionError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import BestNode
+from veil.outcome.cell_trace import CellTrace
 from veil.outcome.generalize import Choice, generalize, search_best
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import Apart
+from veil.outcome.result import Apart, CellLevels
 from veil.plan.owners import number_people
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, encode, prepare
+from veil.recoding.passes import recodable
+from veil.recoding.recode import SOLVERS, apply_solution, trace_solution
+from veil.recoding.solution import RowRecoding
 from veil.tables.rows import Weights
 from veil.tables.text import canonical_text
 
@@ -44,18 +48,33 @@ if TYPE_CHECKING:
 
 @dataclass
 class OwnersPart:
-    """Some of the owners, the result of the search for them, and the key of their pseudonyms."""
+    """Some of the owners, the result of the search for them, and the key of their pseudonyms.
+
+    A search finds a node or, if the plan recodes each value or each row by itself, the levels of all rows.
+    """
 
     number: int
     search: BestNode | None = None
+    solution: RowRecoding | None = None
+    trace: CellTrace | None = None
     apart: tuple[Apart, ...] = ()
 
     @property
     def levels(self) -> Levels:
-        """The levels that the search found."""
+        """The levels that the search found: of each column the highest one of any row."""
+        if self.solution is not None:
+            rows = CellLevels.by_row(self.solution.levels, self.solution.suppressed)
+            return tuple(rows.vectors.max(axis=0).tolist())
         assert self.search is not None
         assert self.search.best is not None
         return self.search.best.levels
+
+    @property
+    def identity(self) -> object:
+        """What tells the result from others."""
+        if self.solution is None:
+            return self.levels
+        return hashlib.sha256(self.solution.levels.tobytes() + self.solution.suppressed.tobytes()).hexdigest()
 
 
 class OwnerParts:
@@ -121,6 +140,10 @@ class OwnerParts:
         """Carry out the plan on a part, by a search or with the result of an earlier one."""
         source, plan = self._source(part), self.plan
         prepared = self._prepare(part, source, progress or Progress())
+        if part.solution is not None:
+            outcome = apply_solution(source, prepared, part.solution, "")
+            part.apart = part.apart or outcome.last.apart
+            return outcome.changed(apart=part.apart), source
         assert part.search is not None
         evaluator = Evaluator(prepared.sample, plan.searched_models, plan.quality, plan.suppression_limit)
         outcome = generalize(source, prepared, Choice(part.levels, part.search, evaluator))
@@ -133,14 +156,25 @@ class OwnerParts:
             prepared = prepare(
                 source.table, self.plan, source.weights, source.columns, hierarchies_of_all=self.hierarchies
             )
-            if part.search is None:
-                part.search = search_best(prepared, threads=self.threads, progress=progress).found
+            self._search(part, prepared, progress)
         except (NoSolutionError, ImpossibleError) as error:
             raise type(error)(
                 f"of {plural(len(self.parts), 'part')}, number {part.number + 1} has no solution: ", *error.words,
                 ". Or allow more combinations in `parts`, so that there are fewer, larger parts",
             ) from None  # fmt: skip
         return prepared
+
+    def _search(self, part: OwnersPart, prepared: Prepared, progress: Progress) -> None:
+        """Search for the best transformation of a part, or the best levels of its rows, if they are unknown."""
+        solver = SOLVERS.get(type(self.plan.recoding))
+        if solver is None and part.search is None:
+            part.search = search_best(prepared, threads=self.threads, progress=progress).found
+        elif solver is not None and part.solution is None:
+            part.solution = solver(
+                prepared, recodable(prepared), seconds=self.plan.seconds / len(self.parts), threads=self.threads,
+                cancel=lambda: False, progress=progress,
+            )  # fmt: skip
+            part.trace = CellTrace.of_parts([trace_solution(prepared, part.solution)])
 
     def _source(self, part: OwnersPart) -> CondensedSource:
         """Return the different rows of a part, with the types that values have in the whole table."""

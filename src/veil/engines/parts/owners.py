@@ -40,6 +40,7 @@ from veil.engines.verify import ExpectedOutput, compare_blank, released_columns,
 from veil.engines.write.writing import Piece, write_pieces
 from veil.errors import PlanError
 from veil.outcome.apply import blank_cells
+from veil.outcome.cell_trace import CellTrace
 from veil.outcome.generalize import Choice
 from veil.outcome.outcome import Outcome
 from veil.outcome.pseudonyms import KEY
@@ -77,7 +78,7 @@ def anonymize_people_in_parts(
     results = []
     for part in owners.parts:
         progress.phase(f"part {part.number + 1} of {len(owners.parts)}")
-        results.append(_PartResult.of(verified(owners.make(part, progress)[0])))
+        results.append(_PartResult.of(verified(owners.make(part, progress)[0]), part.trace))
     progress.phase("verifying all parts together")
     return _combine(owners, results)
 
@@ -107,34 +108,44 @@ class _PartResult:
     suppressed_mask: NDArray[np.bool_]
     covered: NDArray[np.float64]
     """Share of its domain that each column covers, summed over the records."""
-    recoding: Pass
+    recoding: Pass | CellTrace
 
     @staticmethod
-    def of(outcome: Outcome) -> _PartResult:
-        prepared, choice = outcome.searched, outcome.trace(Choice)
-        assert choice is not None
-        mask, weights, levels = outcome.suppressed_mask, outcome.before.weights.array, choice.levels
-        covered = [
-            np.where(mask, 1.0, hierarchy.shares[level][hierarchy.label_map(level)[codes]]) @ weights
-            for hierarchy, level, codes in zip(
-                outcome.hierarchies.values(), levels, prepared.codes, strict=True
+    def of(outcome: Outcome, trace: CellTrace | None) -> _PartResult:
+        prepared, levels = outcome.searched, outcome.cell_levels.of_rows
+        mask, weights = outcome.suppressed_mask, outcome.before.weights.array
+        covered = np.zeros(len(prepared.codes))
+        for j, (hierarchy, codes) in enumerate(
+            zip(outcome.hierarchies.values(), prepared.codes, strict=True)
+        ):
+            shares = np.stack(
+                [each[hierarchy.label_map(level)] for level, each in enumerate(hierarchy.shares)]
             )
-        ]
-        factor = getattr(prepared.plan.quality, "factor", None)
+            covered[j] = np.where(mask, 1.0, shares[levels[:, j], codes]) @ weights
         return _PartResult(
             outcome.original,
             outcome.table if outcome.flag is None else outcome.table.drop_columns([outcome.flag]),
             weights,
             mask,
-            np.array(covered),
-            Pass(
-                outcome.levels,
-                outcome.records - outcome.suppressed,
-                choice.score,
-                factor,
-                choice.proven_optimal,
-            ),
+            covered,
+            _pass_of(outcome) if trace is None else trace,
         )
+
+
+def _pass_of(outcome: Outcome) -> Pass:
+    choice = outcome.trace(Choice)
+    assert choice is not None
+    factor = getattr(outcome.searched.plan.quality, "factor", None)
+    recoded = outcome.records - outcome.suppressed
+    return Pass(outcome.levels, recoded, choice.score, factor, choice.proven_optimal)
+
+
+def _trace(results: list[_PartResult]) -> Passes | CellTrace:
+    """Return how the parts were recoded."""
+    traces = [each.recoding for each in results if isinstance(each.recoding, CellTrace)]
+    if traces:
+        return CellTrace.of_parts(traces)
+    return Passes(tuple(each.recoding for each in results if isinstance(each.recoding, Pass)))
 
 
 def _combine(owners: OwnerParts, results: list[_PartResult]) -> Outcome:
@@ -161,7 +172,7 @@ def _combine(owners: OwnerParts, results: list[_PartResult]) -> Outcome:
         (Apart(KEY, pa.concat_tables(key), True),) if key else (),
         {},
         Privacy(),
-        (Passes(tuple(each.recoding for each in results)),),
+        (_trace(results),),
     )
     outcome = Outcome.of(source, before, result)
     covered = sum(each.covered for each in results) / weights.sum()
@@ -292,4 +303,4 @@ class OwnersSource(EngineSource):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        return (str(self.owners.relation.location), [part.levels for part in self.owners.parts])
+        return (str(self.owners.relation.location), [part.identity for part in self.owners.parts])

@@ -55,7 +55,9 @@ class Combinations(NamedTuple):
     Attributes
     ----------
     words
-        The different combinations of quasi-identifiers, packed.
+        The items, packed: different combinations of quasi-identifiers, or of these and the attributes.
+    packings
+        How they are packed.
     work
         The same as items, ready for partitioning.
     item_of_row, codes, weights
@@ -63,6 +65,7 @@ class Combinations(NamedTuple):
     """
 
     words: NDArray[np.int64]
+    packings: tuple[Packing, ...]
     work: Partitioning
     item_of_row: NDArray[np.int64]
     codes: list[NDArray[np.int32]]
@@ -96,7 +99,7 @@ class RankedRelation:
         check_columns(relation, names)
         with relation.explain_errors():
             counts = {name: condense(relation, [name]) for name in names}
-        self._require_unchanged(len({int(each.weights.sum()) for each in counts.values()}) == 1)
+        self.require_unchanged(len({int(each.weights.sum()) for each in counts.values()}) == 1)
         self.counts = counts
         self._require_finite(counts)
         places, self.weights = couple_columns([each.weights for each in counts.values()])
@@ -126,7 +129,8 @@ class RankedRelation:
         self.keys = Packing(f"{self.tag}_k", self._digits(self.names, self.sizes))
         self._values = Packing(f"{self.tag}_v", self._digits(self.attributes, self.domains))
 
-    def _require_unchanged(self, is_unchanged: bool) -> None:
+    def require_unchanged(self, is_unchanged: bool) -> None:
+        """Refuse a table of which two counts do not agree."""
         if not is_unchanged:
             raise InputError(
                 f"{self.relation.name}: was changed while it was being read. Run it again when nobody is "
@@ -213,7 +217,7 @@ class RankedRelation:
         with self.relation.explain_errors():
             # Every value had a number.
             return fetch_integers(
-                self.relation, grouped, lambda column: self._require_unchanged(not column.null_count)
+                self.relation, grouped, lambda column: self.require_unchanged(not column.null_count)
             )
 
     # --- what the engine counts ---------------------------------------------------------------------
@@ -229,7 +233,7 @@ class RankedRelation:
                 counts[p].append(records[part == p])
         marginals = []
         for ranks_of_part, counts_of_part in zip(ranks, counts, strict=True):
-            self._require_unchanged(len({int(each.sum()) for each in counts_of_part}) == 1)
+            self.require_unchanged(len({int(each.sum()) for each in counts_of_part}) == 1)
             places, weights = couple_columns(counts_of_part)
             columns = [each[place] for each, place in zip(ranks_of_part, places, strict=True)]
             marginals.append(Marginals(np.stack(columns, axis=1).astype(np.int32), weights))
@@ -259,24 +263,30 @@ class RankedRelation:
         parts, counts = self._count_rows(table.select(**cells).distinct(), [part])
         return count_codes(parts, len(boxes), counts)
 
-    def fetch(self, box: RankRange) -> Combinations:
-        """Count the combinations in a part."""
+    def fetch(self, box: RankRange, *, by_row: bool = False) -> Combinations:
+        """Count the combinations in a part; `by_row` makes each of them an item, always in the same order."""
         names = [*self.names, *self.attributes]
         table = self.join_numbers(self.relation.table.select(names), names)
         table = table.filter(self.inside(table, box))
         table = table.select(**self.keys.words(table), **self._values.words(table))
         *packed, weights = self._count_rows(table, table.columns)
         split = len(self.keys.names)
-        words, item_of_row = _distinct(np.stack(packed[:split]))
+        if by_row:
+            order = np.lexsort(packed)
+            packed, weights = [each[order] for each in packed], weights[order]
+        packings = (self.keys, self._values) if by_row else (self.keys,)
+        words, item_of_row = (
+            (np.stack(packed), np.arange(weights.size)) if by_row else _distinct(np.stack(packed[:split]))
+        )
         codes = self._values.unpack(packed[split:])
         items = words.shape[1]
         histograms = tuple(
             entries(item_of_row, code, weights, items, domain)
             for code, domain in zip(codes, self.domains, strict=True)
         )
-        ranks = np.stack(self.keys.unpack(list(words)), axis=1)
+        ranks = np.stack(self.keys.unpack(list(words[:split])), axis=1)
         work = self.work.some(ranks, count_codes(item_of_row, items, weights), histograms)
-        return Combinations(words, work, item_of_row, codes, weights)
+        return Combinations(words, packings, work, item_of_row, codes, weights)
 
 
 def _distinct(words: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -22,6 +22,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.arrays import Codes, Mask
+from veil.base.distinct import distinct_rows
 from veil.base.progress import Progress
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Sample
@@ -32,19 +34,22 @@ from veil.engines.parts.labels import Labelled
 from veil.engines.parts.owners import anonymize_people_in_parts
 from veil.engines.parts.ranked import Combinations, RankedRelation
 from veil.engines.relation import Relation
-from veil.errors import NoSolutionError, PlanError, Say
+from veil.errors import ImpossibleError, NoSolutionError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.masking.partition.columns import Labels, TreeColumn
 from veil.masking.partition.mondrian import LabelledPartition, Mondrian
+from veil.outcome.cell_trace import CellTrace
 from veil.outcome.outcome import Outcome
 from veil.outcome.result import Pass
 from veil.outcome.roles import Roles, roles_of_plan
 from veil.plan.plan import Plan
-from veil.plan.prepare import level_range
+from veil.plan.prepare import level_range, prepare_rows
 from veil.published.table import Published
+from veil.recoding.passes import recodable
+from veil.recoding.recode import SOLVERS, Solver, trace_solution
 from veil.tables.columns import count_codes
-from veil.tables.rows import Weights
+from veil.tables.rows import Rows, Weights
 
 
 def anonymize_in_parts(
@@ -116,8 +121,17 @@ def _check_models(plan: Plan) -> None:
             )
 
 
+def _no_solution(part: Block) -> NoSolutionError:
+    return NoSolutionError(
+        f"a part of {part.records} records has no transformation within the plan: give every "
+        "hierarchy a top level with a single label, raise `maximum_levels` or "
+        "`suppression_limit`, or allow more combinations "
+        "in `parts`, so that these are larger"
+    )
+
+
 class RecodedBlocks(Blocks):
-    """Parts each of which has the best transformation of its own."""
+    """Parts each of which has the best transformation of its own, or levels for each value or combination."""
 
     suppresses = True
 
@@ -132,7 +146,10 @@ class RecodedBlocks(Blocks):
         self.encoding = Encoding(numbered.names, hierarchies)
         self.codes_of_ranks = [np.argsort(each.rank_of).astype(np.int32) for each in columns]
         self.range = level_range(plan, numbered.names, hierarchies)
+        self.solver = SOLVERS.get(type(plan.recoding))
         self.levels: dict[Block, Levels] = {}
+        self.recoded: dict[Block, tuple[NDArray[np.uint8], Mask]] = {}
+        self.cell_traces: tuple[CellTrace, ...] = ()
         self.suppressed = 0
         self.dropped = frozenset(
             name
@@ -141,26 +158,27 @@ class RecodedBlocks(Blocks):
         )
 
     def label_part(self, part: Block) -> Labelled:
-        combinations = self.numbered.fetch(part.box)
+        combinations = self.numbered.fetch(part.box, by_row=self.solver is not None)
         ranks = combinations.work.ranks
         codes = [code_of_rank[ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
-        rejected, class_of_item = self._search_levels(part, combinations, codes)
-        partition = self._name_classes(self.levels[part], codes, combinations, rejected, class_of_item)
-        suppressed = np.arange(partition.records.size) >= np.count_nonzero(~rejected)
+        if self.solver is None:
+            levels, suppressed = self._search_levels(part, combinations, codes)
+        else:
+            levels, suppressed = self._recode(part, self.solver, combinations, codes)
+        partition = self._name_classes(levels, suppressed, codes, combinations)
+        classes = partition.records.size
         return Labelled(
-            self.numbered, part.box, combinations, partition, suppressed,
-            marker=self.marker, dropped=self.dropped,
+            self.numbered, part.box, combinations, partition,
+            np.arange(classes) >= classes - bool(suppressed.any()), marker=self.marker, dropped=self.dropped,
         )  # fmt: skip
 
     def roles(self, columns: Sequence[str], names: Sequence[str]) -> Roles:
         return roles_of_plan(self.plan, list(self.plan.quasi_identifiers))
 
-    def _search_levels(
-        self, part: Block, combinations: Combinations, codes: list[NDArray[np.int32]]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Search the best levels of a part. Return the rejected classes, and the class of each item."""
-        plan, whole = self.plan, self.numbered.work.sample
-        sample = Sample(
+    def _sample(self, combinations: Combinations, codes: list[Codes]) -> Sample:
+        """Return a part as a sample whose distributions are compared with those of the whole table."""
+        whole = self.numbered.work.sample
+        return Sample(
             self.encoding,
             [each[combinations.item_of_row] for each in codes],
             tuple(
@@ -168,22 +186,23 @@ class RecodedBlocks(Blocks):
                 for each, of_rows in zip(whole.attributes, combinations.codes, strict=True)
             ),
             weights=Weights(combinations.weights.size, combinations.weights),
-            squares=plan.quality.needs_squares,
+            squares=self.plan.quality.needs_squares,
             baseline=whole,
         )
-        models = [model.for_part(whole) for model in plan.models]
+
+    def _search_levels(
+        self, part: Block, combinations: Combinations, codes: list[Codes]
+    ) -> tuple[NDArray[np.uint8], Mask]:
+        """Search the best levels of a part. Return those of each item, and which items are suppressed."""
+        plan, sample = self.plan, self._sample(combinations, codes)
+        models = [model.for_part(self.numbered.work.sample) for model in plan.models]
         evaluator = Evaluator(sample, models, plan.quality, plan.suppression_limit)
         if part not in self.levels:
             limits = Limits(plan.seconds, plan.checks)
             search = Search(evaluator, *self.range, limits=limits, threads=self.threads).run(plan.strategy)
             best = search.best
             if best is None or best.score is None:
-                raise NoSolutionError(
-                    f"a part of {part.records} records has no transformation within the plan: give every "
-                    "hierarchy a top level with a single label, raise `maximum_levels` or "
-                    "`suppression_limit`, or allow more combinations "
-                    "in `parts`, so that these are larger"
-                )
+                raise _no_solution(part)
             self.levels[part] = best.levels
             suppressed = evaluator.judge(best.levels, sample.table).node.tally.suppressed
             self.suppressed += suppressed
@@ -196,40 +215,91 @@ class RecodedBlocks(Blocks):
                     search.proven,
                 ),
             )
-        node = evaluator.judge(self.levels[part], sample.table).node
-        groups = sample.classes_of_rows(self.levels[part])[1]
-        class_of_item = np.empty(combinations.work.weights.size, np.int64)
-        class_of_item[combinations.item_of_row] = groups
-        return node.rejected.astype(np.bool_), class_of_item
+        levels = self.levels[part]
+        node = evaluator.judge(levels, sample.table).node
+        items = combinations.work.weights.size
+        suppressed_mask = np.empty(items, np.bool_)
+        suppressed_mask[combinations.item_of_row] = (node.rejected != 0)[sample.classes_of_rows(levels)[1]]
+        return np.tile(np.array(levels, np.uint8), (items, 1)), suppressed_mask
+
+    def _recode(
+        self, part: Block, solver: Solver, combinations: Combinations, codes: list[Codes]
+    ) -> tuple[NDArray[np.uint8], Mask]:
+        """Search levels for each item of a part, and return as `_search_levels`."""
+        if part not in self.recoded:
+            plan = self.plan
+            cells = {
+                name: pa.DictionaryArray.from_arrays(
+                    pa.array(column), pa.array(hierarchy.labels[0], pa.string())
+                )
+                for name, hierarchy, column in zip(
+                    self.numbered.names, self.encoding.hierarchies, codes, strict=True
+                )
+            }
+            for name, column in zip(self.numbered.attributes, combinations.codes, strict=True):
+                cells[name] = self.numbered.cells(name, column)
+            rows = Rows.of(pa.table(cells), combinations.weights)
+            hierarchies = dict(zip(self.numbered.names, self.encoding.hierarchies, strict=True))
+            whole = self.numbered.work.sample
+            prepared = prepare_rows(
+                rows, replace(plan, models=tuple(model.for_part(whole) for model in plan.models)), hierarchies
+            )
+            prepared = replace(prepared, sample=self._sample(combinations, codes))
+            try:
+                solution = solver(
+                    prepared, recodable(prepared), seconds=plan.seconds * part.records / self.numbered.work.records,
+                    threads=self.threads, cancel=lambda: False, progress=Progress(),
+                )  # fmt: skip
+            except (NoSolutionError, ImpossibleError):
+                raise _no_solution(part) from None
+            self.suppressed += rows.weights.sum_of(solution.suppressed)
+            self.cell_traces += (trace_solution(prepared, solution),)
+            self.recoded[part] = solution.levels, solution.suppressed
+        levels, suppressed = self.recoded[part]
+        self.numbered.require_unchanged(len(levels) == combinations.work.weights.size)
+        return levels, suppressed
 
     def _name_classes(
         self,
-        levels: Levels,
-        codes: list[NDArray[np.int32]],
+        levels: NDArray[np.uint8],
+        suppressed: Mask,
+        codes: list[Codes],
         combinations: Combinations,
-        rejected: NDArray[np.bool_],
-        class_of_item: NDArray[np.int64],
     ) -> LabelledPartition:
-        """Give classes the labels of their levels; all suppressed classes are one without labels."""
-        suppressed = rejected[class_of_item]
-        numbers = np.cumsum(~rejected) - 1
-        accepted_count = int((~rejected).sum())
-        class_of_item = np.where(suppressed, accepted_count, numbers[class_of_item])
-        classes = accepted_count + bool(suppressed.any())
-        member = np.empty(classes, np.int64)
-        member[class_of_item] = np.arange(class_of_item.size)
+        """Give items with the same labels one class; all suppressed items are the last one, without labels."""
+        visible = np.flatnonzero(~suppressed)
+        hierarchies, numbers = [], []
+        for j, (hierarchy, column) in enumerate(zip(self.encoding.hierarchies, codes, strict=True)):
+            masks, number = {}, np.empty(visible.size, np.int64)
+            first = np.cumsum([0, *map(len, hierarchy.labels)])
+            for level in np.unique(levels[visible, j]).tolist():
+                here = levels[visible, j] == level
+                values = column[visible[here]]
+                masks[level] = np.zeros(hierarchy.size, np.bool_)
+                masks[level][values] = True
+                number[here] = first[level] + hierarchy.label_map(level)[values]
+            hierarchies.append(hierarchy.named_by(masks))
+            numbers.append(number)
+        one_of, class_of_visible = distinct_rows(numbers, visible.size)
+        class_of_item = np.full(suppressed.size, one_of.size, np.int64)
+        class_of_item[visible] = class_of_visible
+        classes = one_of.size + bool(suppressed.any())
         labels = []
-        for hierarchy, level, of_item in zip(self.encoding.hierarchies, levels, codes, strict=True):
-            published = np.zeros(hierarchy.size, np.bool_)
-            published[of_item[~suppressed]] = True
-            hierarchy = hierarchy.named_by({level: published})
-            of_class = hierarchy.label_map(level)[of_item[member]].astype(np.int64)
-            of_class[accepted_count:] = len(hierarchy.labels[level])
-            texts = pa.array([*hierarchy.labels[level], self.marker], pa.string())
-            labels.append(Labels(texts, of_class, np.append(hierarchy.shares[level], 1.0)[of_class]))
+        for hierarchy, number in zip(hierarchies, numbers, strict=True):
+            texts = [label for of_level in hierarchy.labels for label in of_level]
+            of_class = np.full(classes, len(texts), np.int64)
+            of_class[: one_of.size] = number[one_of]
+            shares = np.concatenate([*hierarchy.shares, [1.0]])
+            labels.append(Labels(pa.array([*texts, self.marker], pa.string()), of_class, shares[of_class]))
         return LabelledPartition(
             class_of_item, count_codes(class_of_item, classes, combinations.work.weights), labels
         )
+
+    @property
+    def traces(self) -> tuple[object, ...]:
+        if self.solver is None:
+            return super().traces
+        return (CellTrace.of_parts(self.cell_traces),)
 
     def facts(self, published: Published, covered: list[float]) -> dict[str, Any]:
         suppressed = published.suppressed_records
@@ -243,5 +313,6 @@ class RecodedBlocks(Blocks):
             **figures,
             "suppressed": self.suppressed,
             "parts": len(self.parts),
+            **({} if self.solver is None else {"ending": "time limit"}),
             "cost": several if len(self.parts) > 1 else "none: there is one part, which is the table",
         }

@@ -158,7 +158,7 @@ def test_what_cannot_be_bounded_is_refused():
     release = veil.mask(table, PRAM("age", 0.5), person=None)
     with refused(InputError, "'age'", "PRAM"):
         count_bounds(release, {"age": [21]})
-    release = veil.mask(table, Mondrian({"age": None}, KAnonymity(2), numbers="means"), person=None)
+    release = veil.mask(table, Mondrian({"age": None}, KAnonymity(2), labels="means"), person=None)
     with refused(InputError, "'age'", "means"):
         count_bounds(release, {"age": [21]})
     plain = pa.table({"age": ["20s"], "job": ["a"]})

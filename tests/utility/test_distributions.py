@@ -90,6 +90,8 @@ def test_contingency_agrees_with_the_slow_twin(case: Case, at_most):
     first, second = names[0], names[-1]
     for found, table in zip(contingency(comparison, first, second, at_most=at_most), (0, 1), strict=True):
         margins = [distribution(comparison, name) for name in (first, second)]
+        if table and any(each.estimate is not None for each in margins):
+            continue  # see the test of labels of several levels
         values = [(each.before, each.after)[table].values for each in margins]
         for names_of, listed in ((found.rows, values[0]), (found.columns, values[1])):
             length, limit = len(listed), at_most or max(1, len(listed))
@@ -177,6 +179,9 @@ def test_labels_of_several_levels_count_as_shares_of_the_values_they_cover(rows)
         assert table.rows == tuple((label,) for label in found.after.values)
         return
     values = sorted({age for age, _, _ in rows})
+    if len(values) == 1:  # every label covers all values
+        assert found.estimate == (0.0, 1.0)
+        return
     expected = dict.fromkeys([*values, "*"], 0.0)
     pairs: dict[tuple[str, str], float] = {}
     for age, level, sex in rows:

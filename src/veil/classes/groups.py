@@ -21,7 +21,9 @@ def table_of_groups(
     >>> from veil.classes.encoding import Encoding
     >>> from veil.classes.sample import SampleAttribute
     >>> flu = SampleAttribute("disease", np.array([0, 1, 1], np.int32), ("flu", "gout"))
-    >>> sample = Sample(Encoding((), ()), [np.zeros(3, np.int32)], (flu,))
+    >>> from veil.hierarchies import Hierarchy
+    >>> encoding = Encoding(("q",), (Hierarchy.from_rows([["a", "*"]]),))
+    >>> sample = Sample(encoding, [np.zeros(3, np.int32)], (flu,))
     >>> table = table_of_groups(sample, np.ones(3, np.int64), np.array([0, 2, 1]), np.array([0, 0, 1], np.int32), 2)
     >>> table.count.tolist(), [each.tolist() for each in table.histograms[0]]
     ([2, 1], [[0, 1, 3], [0, 0, 1], [1, 1, 1]])

@@ -78,8 +78,9 @@ class Transform:
                 source,
                 hierarchy,
                 codes[j],
-                np.unique(by_row[:, j]).tolist(),
-                int(by_row[0, j]) if len(levels) == 1 else 0,
+                levels.of_column(j),
+                int(levels.vectors[0, j]) if len(levels) == 1 else 0,
+                is_joined=bool(others.any()),
                 is_labelled=name in labelled,
             )
             for j, (name, hierarchy) in enumerate(
@@ -177,7 +178,7 @@ class Transform:
 class _Column:
     """A quasi-identifier: its levels, and the look-up of their labels. Rows are told apart by those on one level.
 
-    It `is_kept` if every record shows its original value.
+    It `is_kept` if every record shows its original value, and `is_joined` if some rows have to be told apart.
     """
 
     def __init__(
@@ -190,6 +191,7 @@ class _Column:
         levels: list[int],
         numbered: int,
         *,
+        is_joined: bool,
         is_labelled: bool,
     ) -> None:
         self.name, self.levels, self.level_name = name, levels, f"{tag}_level"
@@ -198,7 +200,7 @@ class _Column:
         value_codes = hierarchy.encode(values, name)
         # A random sample shows labels of the hierarchy only: the type of a column may reveal its records.
         self.is_kept = not any(levels) and not source.is_sample and not is_labelled
-        payload = {"c": pa.array(hierarchy.label_map(numbered)[value_codes])}
+        payload = {"c": pa.array(hierarchy.label_map(numbered)[value_codes])} if is_joined else {}
         if not self.is_kept:
             for level in levels:
                 labels = pa.array(hierarchy.labels[level], pa.string())

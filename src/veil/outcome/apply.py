@@ -50,7 +50,6 @@ def _generalize_columns(prepared: Prepared, levels: CellLevels, suppressed_mask:
     """Return the columns of the output for all records, with aggregates over those not suppressed."""
     plan, table = prepared.plan, prepared.table
     position = {name: j for j, name in enumerate(prepared.encoding.names)}
-    by_row = levels.of_rows
     groups = _classes_of_rows(prepared, levels) if plan.microaggregated else None
     columns: dict[str, Column] = {}
     for name in table.column_names:
@@ -62,7 +61,7 @@ def _generalize_columns(prepared: Prepared, levels: CellLevels, suppressed_mask:
         elif groups is not None and name in plan.microaggregated:
             columns[name] = _aggregate(prepared, name, groups, suppressed_mask)
         elif name in position:
-            columns[name] = _generalize(prepared, position[name], by_row[:, position[name]], table[name])
+            columns[name] = _generalize(prepared, position[name], levels, table[name])
         else:
             columns[name] = table[name]
     return columns
@@ -111,9 +110,9 @@ def _count_blank(columns: Mapping[str, Column], suppressed_mask: Mask, marker: s
     return blank.size, released_rows.size
 
 
-def _generalize(prepared: Prepared, j: int, levels: NDArray[np.uint8], column: pa.ChunkedArray) -> Column:
-    """Return the labels of a column, given the level of each row; original values as text beside labels."""
-    used = np.unique(levels).tolist()
+def _generalize(prepared: Prepared, j: int, cell_levels: CellLevels, column: pa.ChunkedArray) -> Column:
+    """Return the labels of a column; original values as text beside labels."""
+    levels, used = cell_levels.of_rows[:, j], cell_levels.of_column(j)
     if used == [0]:
         return column
     hierarchy, codes = prepared.encoding.hierarchies[j], prepared.codes[j]

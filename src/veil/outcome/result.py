@@ -118,6 +118,11 @@ class CellLevels(Sequence[RecodedPart]):
         """The levels of each row; those of the first part for rows of none."""
         return self.vectors[np.maximum(self.part, 0)]
 
+    def of_column(self, j: int) -> list[int]:
+        """The different levels of a column, also of a table without rows."""
+        levels: list[int] = np.unique(self.of_rows[:, j] if self.part.size else self.vectors[:, j]).tolist()
+        return levels
+
     @functools.cached_property
     def counts(self) -> Integers:
         """Number of rows of each part."""

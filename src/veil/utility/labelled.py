@@ -160,7 +160,7 @@ def _why_no_labels(outcome: Outcome, name: str) -> str | None:
     for method in outcome.methods:
         if not isinstance(method, PartitioningMethod):
             return f"comes from {type(method).__name__}"
-        if name in method.column_names and getattr(method, "numbers", None) == "means":
+        if name in method.column_names and getattr(method, "labels", None) == "means":
             return "may show means"
     return None
 

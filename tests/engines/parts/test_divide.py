@@ -125,7 +125,7 @@ def test_only_rows_of_a_part_get_its_labels(connection: Any) -> None:
     table = pa.table({"a": [1, 2, 3, 4], "b": ["x", "x", "y", None]})
     relation = relation_of(connection.create_table("parts", table, overwrite=True))
     assert relation is not None
-    numbered = RankedRelation(relation, Mondrian(["a", "b"], m.KAnonymity(2)))
+    numbered = RankedRelation(relation, Mondrian(["a", "b"], m.KAnonymity(2), labels="intervals"))
     parts = divide_table(numbered, 2)
     shown = [Labelled.by_mondrian(numbered, part)(relation.table).to_pyarrow().to_pylist() for part in parts]
     assert shown == [

@@ -82,6 +82,7 @@ COMMANDS = [
     "frontier recipe.yaml --over k=2,3 --output @json",
     "verify @csv --recipe recipe.yaml",
     "verify patients.csv --recipe @yaml",
+    "verify patients.csv --recipe recipe.yaml --lower-bound @csv",
     "verify patients.csv --certificate @json",
     "verify patients.csv --certificate c.json --signed-by @pub",
     "verify patients.csv --recipe recipe.yaml --engine duckdb --temporary @csv",

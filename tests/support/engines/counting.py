@@ -19,7 +19,13 @@ class Rows:
     """What `Numbered` knows, counted row by row in plain Python."""
 
     def __init__(self, table: pa.Table, method: Mondrian) -> None:
-        self.work = Partitioning(rows.Rows.of(table), method.quasi_identifiers, method.models)
+        self.work = Partitioning(
+            rows.Rows.of(table),
+            method.quasi_identifiers,
+            method.models,
+            style=method.labels,
+            grids=method.grids,
+        )
         self.scheme = Scheme.of(self.work.columns)
         self.domains = [len(each.values) for each in self.work.attributes]
         self.whole = RankRange(

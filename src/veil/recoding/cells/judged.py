@@ -33,7 +33,16 @@ from veil.models.base import ClassCriterion, HasMinimalSize, PrivacyModel, Sampl
 from veil.plan.prepare import Prepared
 from veil.quality import Loss
 from veil.recoding.cells import judged_kernels as moves
-from veil.recoding.cells.judged_kernels import Knobs, Round, Space, State
+from veil.recoding.cells.judged_labels import (
+    Knobs,
+    Round,
+    Space,
+    State,
+    number_labels,
+    prepare_round,
+    read_levels,
+    unusual,
+)
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.problem import UNIT, CellProblem
 
@@ -197,7 +206,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class _Texts:
-    """The texts of all labels as numbers, with the costs of cells; see `judged_kernels`."""
+    """The texts of all labels as numbers, with the costs of cells; see `judged_labels`."""
 
     starts: Integers
     heights: Integers
@@ -289,7 +298,7 @@ class _Search:
             np.empty(rows, np.int32), np.empty(rows, np.int64), np.empty((room, columns), np.int32),
             np.empty(room, np.int64),
         )  # fmt: skip
-        self.classes = moves.number_labels(self.space, start.levels, start.suppressed, self.state)
+        self.classes = number_labels(self.space, start.levels, start.suppressed, self.state)
         self.work = _round(self.space, room)
         people = isinstance(prepared.sample.persons, Persons)
         self.allowed = 0 if people else problem.allowed
@@ -324,7 +333,7 @@ class _Search:
     def round(self, temperature: float, attempts: int) -> int:
         """Propose moves, judge them, and carry out those that are accepted. Return how many."""
         space, state, work = self.space, self.state, self.work
-        count = moves.prepare_round(space, state, self.classes, work)
+        count = prepare_round(space, state, self.classes, work)
         suppressed = int(self.problem.counts[state.groups < 0].sum())
         knobs = Knobs(
             self.nodes, attempts, self.most, temperature, 1 << 15, max(0, self.allowed - suppressed),
@@ -357,14 +366,14 @@ class _Search:
 
     def _learn(self, rows: Integers, groups: Codes, number: int, accepted: Mask) -> None:
         """Note the most unusual classes that were accepted: moves to even more unusual ones are hardly worth a try."""
-        different, distances = moves.unusual(self.space.values[rows], self.space.shares, groups, number)
+        different, distances = unusual(self.space.values[rows], self.space.shares, groups, number)
         self.least_values = min(self.least_values, int(different[accepted].min(initial=_MANY)))
         self.largest_distance = max(self.largest_distance, float(distances[accepted].max(initial=0.0)))
 
     def _levels_after(self, rows: Integers) -> NDArray[np.uint8]:
         levels = np.zeros(self.problem.codes.shape, np.uint8)
         state = self.state._replace(groups=self.work.after)
-        moves.read_levels(self.space, state, self.texts.cheapest, levels)
+        read_levels(self.space, state, self.texts.cheapest, levels)
         return levels[rows]
 
     def result(self) -> CellRecoding:
@@ -372,7 +381,7 @@ class _Search:
         levels = self.start.levels.copy()
         suppressed: Mask = self.groups < 0
         state = self.state._replace(groups=self.groups, labels=self.labels)
-        moves.read_levels(self.space, state, self.texts.cheapest, levels)
+        read_levels(self.space, state, self.texts.cheapest, levels)
         rows = np.flatnonzero(~suppressed)
         if self.best >= self.first or not rows.size:
             return self.start

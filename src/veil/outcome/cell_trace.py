@@ -1,4 +1,4 @@
-"""How well records with labels of their own are recoded, and what is proven about better recodings."""
+"""How much a recoding loses, and what is proven about better ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from veil.outcome.lower_bound import UNIT, LowerBound, describe_bound, round_los
 
 @dataclass(frozen=True, eq=False)
 class CellTrace:
-    """The loss of a recoding by cells or by values: the arithmetic mean over cells, 1 for a suppressed record.
+    """The loss of a recoding: the arithmetic mean over cells, 1 for a suppressed record.
 
     Bound and gap are figures of the input: they stay with the data holder.
 
@@ -30,6 +30,8 @@ class CellTrace:
         Why nothing is proven.
     curve : tuple
         Seconds after the start, and the loss of the best recoding from then on.
+    full_domain : bool
+        Whether all records have the same levels.
     """
 
     cost: int
@@ -37,7 +39,8 @@ class CellTrace:
     bound: int | None
     proof: LowerBound | None
     why_no_bound: str
-    curve: tuple[tuple[float, float], ...]
+    curve: tuple[tuple[float, float], ...] = ()
+    full_domain: bool = False
 
     @property
     def loss(self) -> Fraction:
@@ -64,7 +67,7 @@ class CellTrace:
     def sentence(self) -> Phrase:
         """What a reader should know of the loss."""
         if self.proof is not None:
-            return describe_bound(self.proof.loss, self.loss)
+            return describe_bound(self.proof.loss, self.loss, full_domain=self.full_domain)
         loss, least = round_loss(self.loss, "up"), self.least
         if least is None:
             return Phrase(

@@ -49,20 +49,31 @@ class _Groups(NamedTuple):
     costs: Integers
 
 
-def total_surplus(rows: PricedRows, columns: Sequence[ColumnLabels], smallest: int, least_values: int) -> int:
+class Interrupted(Exception):
+    """There was no time to add up all surpluses."""
+
+
+def total_surplus(
+    rows: PricedRows,
+    columns: Sequence[ColumnLabels],
+    smallest: int,
+    least_values: int,
+    keep: Callable[[], bool] = lambda: True,
+) -> int:
     """Return the sum of the surpluses of all labels that count.
 
     The surplus of a label is the largest total of price minus cost, over the choices of at least `smallest` of the
     records under it, with at least `least_values` different values; 0 if that is negative, or if there is no choice.
 
     A label does not count if a column can go down a level and keep the records under it, at no higher cost.
+    `Interrupted` is raised as soon as `keep` says no.
     """
     if not rows.counts.size:
         return 0
     largest = max(abs(price) for price in rows.prices.tolist())
     highest = sum(int(max(costs.max() for costs in column.costs)) for column in columns)
     fits = (largest + highest) * sum(rows.counts.tolist()) < LARGEST
-    return _Walk(rows, columns, max(smallest, least_values), least_values, fits).total()
+    return _Walk(rows, columns, max(smallest, least_values), least_values, fits, keep).total()
 
 
 class _Walk:
@@ -75,9 +86,10 @@ class _Walk:
         smallest: int,
         least_values: int,
         fits: bool,
+        keep: Callable[[], bool],
     ) -> None:
         number: Any = np.int64 if fits else object
-        self.smallest, self.least_values = smallest, least_values
+        self.smallest, self.least_values, self.keep = smallest, least_values, keep
         self.prices, self.counts = rows.prices.astype(number), rows.counts.astype(number)
         self.values = rows.values
         # The columns with the most levels last: they are split most often, and groups are smallest there.
@@ -115,6 +127,8 @@ class _Walk:
             )  # fmt: skip
         total, below = 0, -1
         for place in self.places[j]:
+            if not self.keep():
+                raise Interrupted
             parts = self.split(
                 *groups, self.codes[j], place, below, self.labels, self.costs,
                 self.prices, self.counts, self.rest[j], self.smallest,

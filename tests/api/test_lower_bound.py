@@ -253,6 +253,12 @@ def test_the_report_of_the_data_holder_says_how_near_the_best_a_release_is(tmp_p
     facts = json.loads(release.report(tmp_path / "own.json", for_the_data_holder=True).read_text())
     assert facts["summary"]["bound"] == found.sentence
     assert "bound" not in json.loads(release.report(tmp_path / "public.json").read_text())["summary"]
+    private = veil.anonymize(
+        TABLE.select(["A"]), quasi_identifiers={"A": h.table(E1.hierarchies[0]).build(TABLE["A"].unique(), [1] * 9, "A")},
+        models=veil.SafePub(1.0, 1e-4), person=None,
+    )  # fmt: skip
+    place = private.report(tmp_path / "private.json", for_the_data_holder=True)
+    assert "bound" not in json.loads(place.read_text())["summary"]
     _, without = searched(models=(m.TCloseness("S", 0.5),))
     german = Translator("de").of(without.trace.sentence)
     assert "TCloseness" in german

@@ -37,7 +37,7 @@ from veil.masking.microaggregation.methods import MDAV
 from veil.masking.partition.mondrian import Mondrian
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.cell_trace import CellTrace
-from veil.outcome.lower_bound import LowerBound
+from veil.outcome.lower_bound import LowerBound, describe_claim
 from veil.outcome.method import Method
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
@@ -168,13 +168,18 @@ class Ways:
         return "\n".join([*lines, *self.notes()])
 
     def notes(self) -> list[str]:
-        """Return what has no figure, and why."""
+        """Return the bound, and what has no figure, and why."""
+        bound = [] if self.bound is None else [str(describe_claim(Fraction(self.bound)))]
         problems = [f"{way.name}: {way.problem}" for way in self.ways if way.problem]
         reasons: dict[str, list[str]] = {}
         for way in self.ways:
             if way.why_no_gap:
                 reasons.setdefault(way.why_no_gap, []).append(way.name)
-        return [*problems, *(f"{', '.join(names)}: no gap, as {reason}" for reason, names in reasons.items())]
+        return [
+            *bound,
+            *problems,
+            *(f"{', '.join(names)}: no gap, as {reason}" for reason, names in reasons.items()),
+        ]
 
     def _repr_html_(self) -> str:
         return html_table(HEADINGS, [way.row() for way in self.ways])

@@ -73,6 +73,10 @@ class CellTrace:
             return Phrase(
                 "this recoding loses {loss}; no bound: {reason}", loss=loss, reason=self.why_no_bound
             )
+        if self.loss <= least:
+            return Phrase(
+                "no recoding with one label for each value loses less than this one: {loss}", loss=loss
+            )
         return Phrase(
             "no recoding with one label for each value loses less than {bound}; this one loses {loss}",
             bound=round_loss(least, "down"),

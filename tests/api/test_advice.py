@@ -126,6 +126,41 @@ def test_local_recoding_that_runs_out_of_time_is_no_alternative(monkeypatch: pyt
     assert not is_tried(10)
 
 
+def test_recoding_cell_by_cell_is_offered_where_a_release_may_be_far_from_the_best(
+    release: Release, found: Advice, tmp_path: Path
+) -> None:
+    bound = release.lower_bound(time_limit=60)
+    assert bound.lower_bound is not None
+    assert bound.loss < 2 * bound.lower_bound
+    assert any("no recoding with these hierarchies loses less than" in line for line in found.said())
+    assert "recoding='cells'" not in [each.how for each in found.alternatives]
+
+    far = poor(models=KAnonymity(3))
+    advice = far.advice(time_limit=20)
+    assert advice.bound is not None
+    assert "recoding cell by cell might lose" in advice.bound
+    (cells,) = [each for each in advice.alternatives if each.how == "recoding='cells'"]
+    assert cells.recipe == {"recoding": "Cells"}
+    assert not cells.promises_less
+    assert cells.kept_on_average > advice.released.kept_on_average
+    assert cells.suppressed <= 0.02 * far.records
+    # Reports are passed on, and the bound is a figure of the input.
+    for holder in (True, False):
+        place = tmp_path / f"{holder}.json"
+        facts = json.loads(far.report(place, for_the_data_holder=holder).read_text())["advice"]
+        assert facts is None or "bound" not in facts
+        assert facts is None or "recoding='cells'" not in [each["how"] for each in facts["alternatives"]]
+
+
+def test_several_tables_get_advice_without_a_bound() -> None:
+    visits = pa.table({"id": [i % 60 for i in range(90)], "ward": [f"w{i % 7}" for i in range(90)]})
+    release = veil.anonymize(
+        {"visits": visits}, person="id", quasi_identifiers={"ward": "suppression"}, models=KAnonymity(5),
+        suppression_limit=0.5,
+    )  # fmt: skip
+    assert release.advice(time_limit=20).bound is None
+
+
 def test_what_changes_nothing_is_no_alternative() -> None:
     """A higher limit helps where somebody stands apart, and not where nobody does."""
     for ages, helps in (([20, 20, 30, 30] * 10, False), ([20, 20, 30, 30] * 10 + [90], True)):
@@ -180,7 +215,10 @@ def test_the_command_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     told = json.loads(ran.out)
     assert "zip" in told["poor"] or "age" in told["poor"]
     assert told["alternatives"]
-    assert "How much of each column is kept" in command("advise", "recipe.yaml").out
+    assert "loses less than" in told["bound"]
+    printed = command("advise", "recipe.yaml").out
+    assert "How much of each column is kept" in printed
+    assert "As the mean over cells: no recoding with these hierarchies loses less than" in printed
     assert {each.name for each in tmp_path.iterdir()} == {"people.csv", "recipe.yaml"}
     recipe = yaml.safe_load((tmp_path / "recipe.yaml").read_text())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
 import numpy as np
@@ -42,6 +43,11 @@ def test_what_is_known_in_words() -> None:
     assert "one label for each value loses less than 0.05; this one loses 0.1" in trace(1, bound=0.5).sentence
     assert trace(1, proof=0.75).sentence.endswith("loses less than 0.075; this one loses 0.1, 34 % above")
     assert trace(1, proof=1).sentence.endswith("loses less than this one: 0.1")
+    assert trace(1, bound=1).sentence.endswith("one label for each value loses less than this one: 0.1")
+    alike = dataclasses.replace(trace(1, proof=0.25), full_domain=True)
+    assert "recoding cell by cell might lose" in alike.sentence
+    near = dataclasses.replace(trace(1, proof=0.75), full_domain=True)
+    assert near.sentence == trace(1, proof=0.75).sentence
 
 
 def test_words_never_claim_more_than_is_proven() -> None:

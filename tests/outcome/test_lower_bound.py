@@ -36,6 +36,7 @@ def test_the_sentence_says_how_far_a_release_may_be_from_the_best() -> None:
         describe_bound(bound, bound) == "no recoding with these hierarchies loses less than this one: 0.0240"
     )
     assert describe_bound(Fraction(0), bound) == "this recoding loses 0.0240, and no bound above 0 is proven"
+    assert describe_bound(Fraction(0), Fraction(0)).endswith("loses less than this one: 0")
     cells = describe_bound(Fraction("0.0239"), Fraction("0.625"), full_domain=True)
     assert cells == f"{claim}0.625: recoding cell by cell might lose up to 26.2 times less"
 

@@ -5,16 +5,20 @@
     found["cells"].release.save("release.csv")
 
 The scale is loss: the arithmetic mean over all cells of quasi-identifiers of (values below the label - 1) / (values of
-the column - 1), by the hierarchies of the plan; a cell of a suppressed record loses 1. (The score of a search is
-another figure: by default a geometric mean over columns.) A mean or mode stands for the values of its class: numbers
-for all values from the least to the greatest, categories for those that occur.
+the column - 1), by the hierarchies and the column weights of the plan; a cell of a suppressed record loses 1. (The
+score of a search is another figure: by default a geometric mean over columns.) A mean or mode stands for the values of
+its class: numbers for all values from the least to the greatest, categories for those that occur.
+
+The gap of every way is its distance to one bound: to the loss that no recoding with labels of these hierarchies is
+below.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -22,23 +26,31 @@ from numpy.typing import NDArray
 
 from veil.api.anonymize import anonymize
 from veil.api.mask import mask
+from veil.api.open import open_for_plan
 from veil.api.release import Release
 from veil.api.trial import plan_from
 from veil.base.html import html_table
-from veil.base.progress import ProgressLike, following
+from veil.base.progress import Progress, ProgressLike, following
 from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
+from veil.lattice.optimality import gap_to_optimum
 from veil.masking.microaggregation.methods import MDAV
 from veil.masking.partition.mondrian import Mondrian
 from veil.models.k_anonymity import KAnonymity
+from veil.outcome.cell_trace import CellTrace
+from veil.outcome.lower_bound import LowerBound, describe_claim
 from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
+from veil.plan.prepare import prepare
 from veil.plan.recoding import by_name
+from veil.recoding.lower_bound import search_bound
 from veil.tables import Format
 from veil.tables.columns import groups
 from veil.utility.classifiers import Classifier, classification
 from veil.utility.column import Column
 from veil.utility.comparison import Comparison
 from veil.utility.queries import query_error
+from veil.verification.lower_bound import column_weights
 
 Floats = NDArray[np.float64]
 WayName = Literal["full-domain", "subtree", "cells", "Mondrian", "microaggregation"]
@@ -60,7 +72,11 @@ class Way:
     loss
         From 0 (the original) to 1 (no information), see `veil.api.ways`.
     gap
-        How far the score of the release may be above the best one of the same way, as a share.
+        The largest share of the loss by which that of any recoding with labels of these hierarchies may lie below it.
+    why_no_gap
+        Why there is no gap, where there is a release.
+    proven_optimal
+        Whether no release of the same way has a better score, by its own search; None without one.
     suppressed
         Number of suppressed records.
     query_error
@@ -79,6 +95,8 @@ class Way:
     problem: str | None = None
     loss: float | None = None
     gap: float | None = None
+    why_no_gap: str | None = None
+    proven_optimal: bool | None = None
     suppressed: int | None = None
     query_error: float | None = None
     accuracy: float | None = None
@@ -107,11 +125,18 @@ class Way:
 
 @dataclass(frozen=True)
 class Ways:
-    """Ways in the order in which they were asked for, and the accuracy that the original allows."""
+    """Ways in the order in which they were asked for, the bound on all of them, and the accuracy of the original.
+
+    Attributes
+    ----------
+    bound
+        A loss that no recoding with labels of these hierarchies is below; None if nothing is proven.
+    """
 
     ways: tuple[Way, ...]
     target: str | None = None
     original_accuracy: float | None = None
+    bound: float | None = None
 
     def __getitem__(self, name: WayName) -> Way:
         return next(way for way in self.ways if way.name == name)
@@ -127,6 +152,7 @@ class Ways:
         return {
             "target": self.target,
             "original_accuracy": self.original_accuracy,
+            "bound": self.bound,
             "ways": [way.to_dict() for way in self.ways],
         }
 
@@ -140,7 +166,21 @@ class Ways:
             ).rstrip()
             for row in rows
         ]
-        return "\n".join([*lines, *(f"{way.name}: {way.problem}" for way in self.ways if way.problem)])
+        return "\n".join([*lines, *self.notes()])
+
+    def notes(self) -> list[str]:
+        """Return the bound, and what has no figure, and why."""
+        bound = [] if self.bound is None else [str(describe_claim(Fraction(self.bound)))]
+        problems = [f"{way.name}: {way.problem}" for way in self.ways if way.problem]
+        reasons: dict[str, list[str]] = {}
+        for way in self.ways:
+            if way.why_no_gap:
+                reasons.setdefault(way.why_no_gap, []).append(way.name)
+        return [
+            *bound,
+            *problems,
+            *(f"{', '.join(names)}: no gap, as {reason}" for reason, names in reasons.items()),
+        ]
 
     def _repr_html_(self) -> str:
         return html_table(HEADINGS, [way.row() for way in self.ways])
@@ -180,7 +220,7 @@ def compare_ways(
     attacks
         Whether to try attacks on each way, which takes as long as its release.
     time_limit
-        Seconds for each search.
+        Seconds for each search, and for a bound if the search for cells proves none.
 
     >>> import veil
     >>> from veil.synthetic import patients
@@ -222,8 +262,14 @@ def compare_ways(
                 Way(
                     name,
                     None,
-                    loss_of_cells(comparison, by_label=name != "microaggregation"),
-                    _gap(release),
+                    loss_of_cells(
+                        comparison,
+                        column_weights(plan, list(comparison.columns)),
+                        by_label=name != "microaggregation",
+                    ),
+                    None,
+                    None,
+                    None if release.search is None else release.search.proven_optimal,
                     release.suppressed,
                     query_error(comparison).median,
                     accuracy,
@@ -232,7 +278,63 @@ def compare_ways(
                     release,
                 )
             )
-    return Ways(tuple(results), target, original[0] if original else None)
+        tracker.phase("proving a lower bound")
+        outcomes = [way.release.outcome for way in results if way.release is not None and way.release.plan]
+        bound, has_roots = _bound(source, plan, outcomes, format, time_limit, cancel, tracker)
+    least = float(bound.loss) if isinstance(bound, LowerBound) else None
+    return Ways(
+        tuple(_with_gap(way, plan, bound, has_roots) for way in results),
+        target,
+        original[0] if original else None,
+        least,
+    )
+
+
+def _bound(
+    source: Any,
+    plan: Plan,
+    outcomes: Sequence[Outcome],
+    format: Format | None,
+    seconds: float,
+    cancel: Callable[[], bool] | None,
+    progress: Progress,
+) -> tuple[LowerBound | str, bool]:
+    """Return a bound on every recoding under the plan, or why there is none, and whether all hierarchies have a root.
+
+    The bound is that of a search for cells, if there is one.
+    """
+    try:
+        if outcomes:
+            prepared = outcomes[0].searched
+        else:
+            table = open_for_plan(source, plan, format, "memory", progress)
+            prepared = prepare(table.table, plan, table.weights, table.columns)
+    except VeilError as error:
+        return str(error), False
+    has_roots = all(len(hierarchy.labels[-1]) == 1 for hierarchy in prepared.encoding.hierarchies)
+    proofs = [trace.proof for each in outcomes if (trace := each.trace(CellTrace)) and trace.proof]
+    bound = (
+        proofs[0]
+        if proofs
+        else search_bound(prepared, seconds=seconds, cancel=cancel or (lambda: False), progress=progress)
+    )
+    if isinstance(bound, LowerBound) and bound.loss > 1:
+        return "no recoding keeps to the plan", has_roots
+    return bound, has_roots
+
+
+def _with_gap(way: Way, plan: Plan, bound: LowerBound | str, has_roots: bool) -> Way:
+    """Return a way with its distance to a bound on the recodings that it is one of."""
+    if way.loss is None:
+        return way
+    reason = "" if isinstance(bound, LowerBound) else bound
+    if way.name == "microaggregation":
+        reason = "means and modes of classes are no labels of the hierarchies"
+    elif way.name == "Mondrian" and (plan.minimum_levels or plan.maximum_levels or not has_roots):
+        reason = "its labels are on any level, or `*` above all, and the bound is one of those that the plan allows"
+    if reason or not isinstance(bound, LowerBound):
+        return replace(way, why_no_gap=reason)
+    return replace(way, gap=max(0.0, gap_to_optimum(way.loss, float(bound.loss)) or 0.0))
 
 
 def _release(
@@ -273,16 +375,13 @@ def _compare(release: Release, plan: Plan) -> Comparison:
     )
 
 
-def _gap(release: Release) -> float | None:
-    """Return how far the score may be above the best one, where a search says so."""
-    gap = None if release.search is None else release.search.gap
-    return None if gap is None or not np.isfinite(gap) else float(gap)
-
-
-def loss_of_cells(comparison: Comparison, *, by_label: bool = True) -> float:
+def loss_of_cells(
+    comparison: Comparison, weights: Mapping[str, Fraction] | None = None, *, by_label: bool = True
+) -> float:
     """Return the arithmetic mean of loss over all cells of quasi-identifiers; suppressed records lose everything.
 
-    The values that a cell stands for are those below its label; or, unless `by_label`, those of its class.
+    The values that a cell stands for are those below its label, as the hierarchy counts them; or, unless `by_label`,
+    those of its class. `weights` are those of the columns, by default equal ones.
 
     >>> import pyarrow as pa
     >>> from veil import hierarchies as h
@@ -291,27 +390,25 @@ def loss_of_cells(comparison: Comparison, *, by_label: bool = True) -> float:
     0.416667
     """
     columns = list(comparison.columns.values())
-    widths = [_below_labels(column) for column in columns] if by_label else _in_classes(comparison, columns)
-    losses = []
-    for column, width in zip(columns, widths, strict=True):
-        loss = (width - 1) / max(1, column.hierarchy.size - 1)
-        losses.append(np.where(comparison.suppressed, 1.0, loss).mean())
-    return float(np.mean(losses))
+    losses = [_below_labels(column) for column in columns] if by_label else _in_classes(comparison, columns)
+    means = [np.where(comparison.suppressed, 1.0, loss).mean() for loss in losses]
+    shares = None if weights is None else [float(weights[column.name]) for column in columns]
+    return float(np.average(means, weights=shares))
 
 
 def _below_labels(column: Column) -> Floats:
-    """Return for each record the number of values below its label."""
-    size = float(column.hierarchy.size)
-    width: Floats = column.covering([rows.astype(np.float64) for rows in column.hierarchy.rows], size)
-    return width[column.pair]
+    """Return for each record the share of the other values of the domain that are below its label."""
+    size = column.hierarchy.domain_size
+    below: Floats = column.covering(column.hierarchy.shares, 1.0)[column.pair] * size
+    return np.clip((below - 1) / (size - 1), 0, 1) if size > 1 else np.zeros_like(below)
 
 
 def _in_classes(comparison: Comparison, columns: list[Column]) -> list[Floats]:
-    """Return for each record and column the values of its class: of numbers, all between the extremes."""
+    """Return for each record and column the share of the other values in its class: of numbers, all between the extremes."""
     released = comparison.released
     numbers = groups(released, tuple(column.name for column in columns), "compare_ways")
     class_of_record = np.where(comparison.place >= 0, numbers[comparison.place], 0)
-    widths = []
+    losses = []
     for column in columns:
         codes = column.base[column.pair]
         # Values in their order as numbers; categories need none.
@@ -327,5 +424,5 @@ def _in_classes(comparison: Comparison, columns: list[Column]) -> list[Floats]:
         else:
             pairs = np.unique(class_of_record.astype(np.int64) * column.hierarchy.size + codes)
             of_class = np.bincount(pairs // column.hierarchy.size).astype(np.float64)
-        widths.append(of_class[class_of_record])
-    return widths
+        losses.append((of_class[class_of_record] - 1) / max(1, column.hierarchy.size - 1))
+    return losses

@@ -323,15 +323,15 @@ def ways(console: Console, ways: Ways) -> None:
         console.print(show.table("Ways", HEADINGS, rows, right=range(1, len(HEADINGS))))
         console.print(
             "loss: share of the values of a column that its cells stand for, on average over cells; "
+            "gap: by how much any recoding with these hierarchies might lose less, at most; "
             "attack: the most successful one, beyond what works on people who are not in the table"
         )
     if ways.original_accuracy is not None:
         console.print(
             f"{ways.target} is predicted from the original with an accuracy of {ways.original_accuracy:.1%}"
         )
-    for way in ways.ways:
-        if way.problem is not None:
-            console.print(Text(f"{way.name}: {show.printable(way.problem)}"), soft_wrap=True)
+    for note in ways.notes():
+        console.print(Text(show.printable(note)), soft_wrap=True)
 
 
 def frontier(console: Console, frontier: Frontier) -> None:

@@ -1,4 +1,4 @@
-"""How well records with labels of their own are recoded, and what is proven about better recodings."""
+"""How much a recoding loses, and what is proven about better ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WITHIN_PARTS = "no recoding of these parts, each by itself, loses less than {bou
 
 @dataclass(frozen=True, eq=False)
 class CellTrace:
-    """The loss of a recoding by cells or by values: the arithmetic mean over cells, 1 for a suppressed record.
+    """The loss of a recoding: the arithmetic mean over cells, 1 for a suppressed record.
 
     Bound and gap are figures of the input: they stay with the data holder.
 
@@ -36,6 +36,8 @@ class CellTrace:
         Seconds after the start, and the loss of the best recoding from then on.
     kind : str
         Which recodings `bound` speaks of.
+    full_domain : bool
+        Whether all records have the same levels.
     """
 
     cost: int
@@ -43,8 +45,9 @@ class CellTrace:
     bound: int | None
     proof: LowerBound | None
     why_no_bound: str | Phrase
-    curve: tuple[tuple[float, float], ...]
+    curve: tuple[tuple[float, float], ...] = ()
     kind: str = BY_VALUES
+    full_domain: bool = False
 
     @staticmethod
     def of_parts(parts: Sequence[CellTrace]) -> CellTrace:
@@ -91,11 +94,15 @@ class CellTrace:
     def sentence(self) -> Phrase:
         """What a reader should know of the loss."""
         if self.proof is not None:
-            return describe_bound(self.proof.loss, self.loss)
+            return describe_bound(self.proof.loss, self.loss, full_domain=self.full_domain)
         loss, least = round_loss(self.loss, "up"), self.least
         if least is None:
             return Phrase(
                 "this recoding loses {loss}; no bound: {reason}", loss=loss, reason=self.why_no_bound
+            )
+        if self.kind == BY_VALUES and self.loss <= least:
+            return Phrase(
+                "no recoding with one label for each value loses less than this one: {loss}", loss=loss
             )
         if not least:
             return Phrase("this recoding loses {loss}, and no bound above 0 is proven", loss=loss)

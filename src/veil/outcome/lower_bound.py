@@ -17,8 +17,14 @@ from veil.base.wording import Direction, Phrase
 UNIT = 2**32
 """The loss of a suppressed record, in which bounds and prices are counted."""
 
+FAR = 2
+"""A loss of so many times a bound is far above it."""
+
 NO_BOUND = "there is a lower bound on what any recoding loses"
 """The promise that is broken where a plan has none."""
+
+NO_TIME = Phrase("the time was not enough to prove one")
+"""Why there is no bound if a search for it has ended too early."""
 
 _DIGITS = 3
 """Digits of a loss."""
@@ -69,7 +75,7 @@ def describe_bound(bound: Fraction, loss: Fraction, *, full_domain: bool = False
     """Return what a bound says of a release that loses so much, exactly or rounded up.
 
     The bound is rounded down, and the loss and its distance to the bound up, so that the sentence never claims more
-    than is proven. With `full_domain` all records of the release are generalized alike.
+    than is proven. With `full_domain` all records of the release are generalized alike, which cell by cell need not be.
 
     >>> print(describe_bound(Fraction("0.02394"), Fraction("0.02642")))
     no recoding with these hierarchies loses less than 0.0239; this one loses 0.0265, 11 % above
@@ -77,19 +83,19 @@ def describe_bound(bound: Fraction, loss: Fraction, *, full_domain: bool = False
     no recoding with these hierarchies loses less than 0.0239; this one loses 0.626: recoding cell by cell might lose ...
     """
     values = {"bound": round_loss(bound, "down"), "loss": round_loss(loss, "up")}
+    if loss <= max(bound, Fraction(0)):
+        return Phrase("no recoding with these hierarchies loses less than this one: {loss}", **values)
     if bound <= 0:
         return Phrase("this recoding loses {loss}, and no bound above 0 is proven", **values)
-    if loss <= bound:
-        return Phrase("no recoding with these hierarchies loses less than this one: {loss}", **values)
     ratio = loss / bound
     values |= {"times": round_loss(ratio, "up"), "share": str(math.ceil(100 * (ratio - 1)))}
-    if full_domain:
+    if ratio >= FAR and full_domain:
         return Phrase(
             "no recoding with these hierarchies loses less than {bound}; this one loses {loss}: recoding cell by cell "
             "might lose up to {times} times less",
             **values,
         )
-    if ratio >= 2:
+    if ratio >= FAR:
         return Phrase(
             "no recoding with these hierarchies loses less than {bound}; this one loses {loss}, up to {times} times as "
             "much",

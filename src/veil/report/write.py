@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from veil.base.progress import ProgressLike, following
+from veil.base.wording import Phrase
 from veil.errors import OutputError
 from veil.recipe.about import NOTHING, About, spell_about
 from veil.recipe.document import document_text
@@ -34,6 +35,7 @@ def write_report(
     about: About = NOTHING,
     not_anonymous: str | None = None,
     advice: dict[str, Any] | None = None,
+    bound: Phrase | None = None,
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
 
@@ -42,6 +44,7 @@ def write_report(
     `certificate` are the names of files written along with the report, for its instructions on checking;
     `sign` is the key that signs the embedded certificate. `about` is free text of the data holder,
     `not_anonymous` the reason to release a table that breaks a promise, `advice` that of `veil.api.advice`.
+    `bound` is what no recoding loses less than, in words: only `exact` reports show it.
     """
     kind = kind_of(path)
     with following(progress) as tracker:
@@ -58,6 +61,7 @@ def write_report(
             about=about,
             not_anonymous=not_anonymous,
             advice=advice,
+            bound=bound,
             on_phase=on_phase,
         )
         facts |= _repeatable_recipe(facts, table, about)

@@ -20,7 +20,7 @@ Costs are rounded down to whole `UNIT`s, so that the bound holds for the true co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -31,7 +31,7 @@ from veil.base.distinct import distinct_rows
 from veil.base.wording import Phrase
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
-from veil.outcome.lower_bound import UNIT, LowerBound, describe_claim
+from veil.outcome.lower_bound import NO_TIME, UNIT, LowerBound, describe_claim
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
@@ -39,19 +39,29 @@ from veil.published.finding import Finding
 from veil.tables.columns import encode_values
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
-from veil.verification.surplus import ColumnLabels, PricedRows, total_surplus
+from veil.verification.surplus import ColumnLabels, Interrupted, PricedRows, total_surplus
 
 
-def prove_bound(prepared: Prepared, prices: Integers, suppression_price: int = 0) -> LowerBound | Phrase:
+def prove_bound(
+    prepared: Prepared,
+    prices: Integers,
+    suppression_price: int = 0,
+    keep: Callable[[], bool] = lambda: True,
+) -> LowerBound | Phrase:
     """Return the bound that prices by row of an input prove, or the reason why there is none.
 
-    All bounds come from here: whatever found the prices does not say what they prove.
+    All bounds come from here: whatever found the prices does not say what they prove. It goes on while `keep` says so.
     """
     size = forced_size(prepared)
     if not isinstance(size, ForcedSize):
         return size
     hierarchies = dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True))
-    bound = recompute_bound(prepared.rows, prepared.plan, hierarchies, size, prices, suppression_price)
+    try:
+        bound = recompute_bound(
+            prepared.rows, prepared.plan, hierarchies, size, prices, suppression_price, keep
+        )
+    except Interrupted:
+        return NO_TIME
     return LowerBound(
         bound,
         prepared.records(),
@@ -82,6 +92,7 @@ def recompute_bound(
     size: ForcedSize,
     prices: Integers,
     suppression_price: int,
+    keep: Callable[[], bool] = lambda: True,
 ) -> int:
     """Return the bound that prices prove for every release of a plan, in `UNIT`s of all records together."""
     columns = [_encode(rows.table[name], hierarchy, name) for name, hierarchy in hierarchies.items()]
@@ -105,6 +116,7 @@ def recompute_bound(
         allowed=size.allowed,
         suppression_price=suppression_price,
         least_values=size.least_values,
+        keep=keep,
     )
 
 
@@ -116,13 +128,14 @@ def bound_of_prices(
     allowed: int,
     suppression_price: int,
     least_values: int = 1,
+    keep: Callable[[], bool] = lambda: True,
 ) -> int:
     """Return the bound that prices prove."""
     if suppression_price < 0:
         raise InputError(f"the price of suppression should be at least 0, not {suppression_price}")
     records: list[tuple[int, int]] = list(zip(rows.prices.tolist(), rows.counts.tolist(), strict=True))
     bound = sum(price * count for price, count in records)
-    bound -= total_surplus(rows, columns, smallest, least_values)
+    bound -= total_surplus(rows, columns, smallest, least_values, keep)
     if allowed > 0:
         dear = UNIT + suppression_price
         bound -= sum((price - dear) * count for price, count in records if price > dear)

@@ -7,7 +7,9 @@ as soon as none of its labels can have a surplus that counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -49,20 +51,39 @@ class _Groups(NamedTuple):
     costs: Integers
 
 
-def total_surplus(rows: PricedRows, columns: Sequence[ColumnLabels], smallest: int, least_values: int) -> int:
+class Interrupted(Exception):
+    """There was no time to add up all surpluses."""
+
+
+def total_surplus(
+    rows: PricedRows,
+    columns: Sequence[ColumnLabels],
+    smallest: int,
+    least_values: int,
+    keep: Callable[[], bool] = lambda: True,
+) -> int:
     """Return the sum of the surpluses of all labels that count.
 
     The surplus of a label is the largest total of price minus cost, over the choices of at least `smallest` of the
     records under it, with at least `least_values` different values; 0 if that is negative, or if there is no choice.
 
     A label does not count if a column can go down a level and keep the records under it, at no higher cost.
+    `Interrupted` is raised as soon as `keep` says no.
     """
     if not rows.counts.size:
         return 0
     largest = max(abs(price) for price in rows.prices.tolist())
     highest = sum(int(max(costs.max() for costs in column.costs)) for column in columns)
     fits = (largest + highest) * sum(rows.counts.tolist()) < LARGEST
-    return _Walk(rows, columns, max(smallest, least_values), least_values, fits).total()
+    return _Walk(rows, columns, max(smallest, least_values), least_values, fits, keep).total()
+
+
+class _Branch(NamedTuple):
+    """Groups, the places of the levels of the columns so far, and of the levels below them, -1 if there is none."""
+
+    groups: _Groups
+    places: list[int]
+    lower: list[int]
 
 
 class _Walk:
@@ -75,9 +96,10 @@ class _Walk:
         smallest: int,
         least_values: int,
         fits: bool,
+        keep: Callable[[], bool],
     ) -> None:
         number: Any = np.int64 if fits else object
-        self.smallest, self.least_values = smallest, least_values
+        self.smallest, self.least_values, self.keep = smallest, least_values, keep
         self.prices, self.counts = rows.prices.astype(number), rows.counts.astype(number)
         self.values = rows.values
         # The columns with the most levels last: they are split most often, and groups are smallest there.
@@ -98,31 +120,38 @@ class _Walk:
     def total(self) -> int:
         """Return the sum of the surpluses."""
         rows = np.argsort(-self.prices, kind="stable").astype(np.int32)
-        return self._total(_Groups(rows, np.array([0, rows.size]), 0 * self.costs[:1]), [], [])
+        branches = [_Branch(_Groups(rows, np.array([0, rows.size]), 0 * self.costs[:1]), [], [])]
+        for _ in self.places[:2]:  # as many branches as keep all cores busy
+            branches = [each for branch in branches for each in self._branches(branch)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return sum(pool.map(self._total, branches))
 
-    def _total(self, groups: _Groups, places: list[int], lower: list[int]) -> int:
-        """Return the sum of the surpluses of the labels under groups.
+    def _total(self, branch: _Branch) -> int:
+        """Return the sum of the surpluses of the labels under a branch."""
+        groups, places, lower = branch
+        if len(places) < len(self.places):
+            return sum(map(self._total, self._branches(branch)))
+        return int(
+            self.add_up(
+                *groups, self.codes, np.array(places), np.array(lower), self.labels, self.costs,
+                self.prices, self.counts, self.values, self.smallest, self.least_values,
+            )
+        )  # fmt: skip
 
-        `places` are those of the levels of the columns so far, `lower` those of the levels below, -1 if there is none.
-        """
-        j = len(places)
-        if j == len(self.places):
-            return int(
-                self.add_up(
-                    *groups, self.codes, np.array(places), np.array(lower), self.labels, self.costs,
-                    self.prices, self.counts, self.values, self.smallest, self.least_values,
-                )
-            )  # fmt: skip
-        total, below = 0, -1
+    def _branches(self, branch: _Branch) -> Iterator[_Branch]:
+        """Yield the branches on the levels of one more column, those of them that have parts."""
+        groups, places, lower = branch
+        j, below = len(places), -1
         for place in self.places[j]:
+            if not self.keep():
+                raise Interrupted
             parts = self.split(
                 *groups, self.codes[j], place, below, self.labels, self.costs,
                 self.prices, self.counts, self.rest[j], self.smallest,
             )  # fmt: skip
             if parts[0].size:
-                total += self._total(_Groups(*parts), [*places, place], [*lower, below])
+                yield _Branch(_Groups(*parts), [*places, place], [*lower, below])
             below = place
-        return total
 
 
 def _python(function: Function) -> Function:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from veil.base.arrays import Floats, Integers
+from veil.base.compiled import compiling_seconds
 from veil.classes.encoding import Levels
-from veil.recoding.cells.labels import Classes, DistinctRows, Labels, walk
+from veil.recoding.cells.labels import Classes, DistinctRows, Labels, cheapest_labels, fallbacks, walk
 from veil.recoding.cells.prices import Ascent
 from veil.recoding.problem import UNIT, CellProblem
 
@@ -119,3 +121,35 @@ class Prover:
     def _labels(self, caps: Integers) -> tuple[Labels, Integers] | None:
         prices = np.floor(self.prices * UNIT).astype(np.int64)
         return labels_that_matter(self.problem, self.rows, prices, caps, self.further, self.keep)
+
+
+def best_prices(
+    problem: CellProblem,
+    seconds: float,
+    cancel: Callable[[], bool] = lambda: False,
+    progress: Callable[[float, int], None] = lambda share, bound: None,
+) -> tuple[Integers, int] | None:
+    """Return the price of each row, and of suppression, that prove the highest bound found; None if there was no time.
+
+    The first walk through all labels takes at most half of the seconds. As long as it takes is left at the end, since
+    whoever checks the prices walks through them once more. `progress` receives the share of the time that is over, and
+    the bound.
+    """
+    began, limit = time.perf_counter() - compiling_seconds(), seconds / 2
+
+    def elapsed() -> float:
+        return time.perf_counter() - compiling_seconds() - began
+
+    def keep() -> bool:
+        return elapsed() < limit and not cancel()
+
+    rows = DistinctRows.of(problem)
+    cheapest = np.full(len(rows), UNIT if problem.allowed else 2 * UNIT, np.int64)
+    cheapest_labels(rows, problem.smallest, cheapest, keep)
+    if not keep():
+        return None  # prices may violate labels
+    prover = Prover(problem, rows, cheapest, fallbacks(rows, problem.smallest, problem.maximum), keep)
+    limit = seconds - elapsed()
+    for _ in prover.pieces():
+        progress(min(1.0, elapsed() / seconds), prover.proof.bound)
+    return prover.proof.prices[rows.of_row], prover.proof.suppression_price

@@ -26,9 +26,8 @@ from veil.outcome.generalize import search_best
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.prepare import Prepared
 from veil.plan.recoding import FromTheStart
-from veil.recoding.cells.bound import Prover
+from veil.recoding.cells.bound import best_prices
 from veil.recoding.cells.judged import Judge, improve, why_not
-from veil.recoding.cells.labels import DistinctRows, cheapest_labels, fallbacks
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.solve import solve
 from veil.recoding.passes import Recoder
@@ -78,11 +77,12 @@ def recode_cells(
             found.recoding.levels, found.recoding.suppressed, found.cost, found.ending,
             prices=found.prices, suppression_price=found.suppression_price, curve=curve,
         )  # fmt: skip
-    prices, suppression_price = None, 0
+    prices: Integers | None = None
+    suppression_price = 0
     if isinstance(size, ForcedSize):
         forced = replace(problem, smallest=size.smallest, allowed=size.allowed)
-        until = time.perf_counter() + seconds * _PROOF
-        prices, suppression_price = _prices(forced, lambda: time.perf_counter() < until and not cancel())
+        nothing = np.zeros(len(problem.codes), np.int64), 0
+        prices, suppression_price = best_prices(forced, seconds * _PROOF, cancel) or nothing
     recoding = improve(
         prepared, models, start, seconds=left(), threads=threads, cancel=cancel, progress=progress
     )
@@ -90,20 +90,6 @@ def recode_cells(
         recoding.levels, recoding.suppressed, _cost(problem, recoding), "cancelled" if cancel() else "time limit",
         prices=prices, suppression_price=suppression_price,
     )  # fmt: skip
-
-
-def _prices(problem: CellProblem, keep: Callable[[], bool]) -> tuple[Integers, int]:
-    """Return the price of each row, and of suppression, that prove the highest bound found while `keep` says so."""
-    rows = DistinctRows.of(problem)
-    cheapest = np.full(len(rows), UNIT if problem.allowed else 2 * UNIT, np.int64)
-    cheapest_labels(rows, problem.smallest, cheapest, keep)
-    if not keep():
-        return np.zeros(len(problem.codes), np.int64), 0
-    further = fallbacks(rows, problem.smallest, problem.maximum)
-    prover = Prover(problem, rows, cheapest, further, keep)
-    for _ in prover.pieces():
-        pass
-    return prover.proof.prices[rows.of_row], prover.proof.suppression_price
 
 
 def _cost(problem: CellProblem, recoding: CellRecoding) -> int:

@@ -57,6 +57,7 @@ def collect_facts(
     about: About = NOTHING,
     not_anonymous: str | None = None,
     advice: dict[str, Any] | None = None,
+    bound: Phrase | None = None,
     on_phase: OnPhase = lambda _: None,
 ) -> dict[str, Any]:
     """Return everything a reader needs to understand, judge and repeat a release.
@@ -74,6 +75,8 @@ def collect_facts(
         The reason to release a table that breaks a promise.
     advice
         Alternative releases: see `veil.api.advice`.
+    bound
+        What no recoding loses less than, beside the loss of the release: for the data holder only.
     on_phase
         Called with the name of each phase.
     """
@@ -105,7 +108,7 @@ def collect_facts(
         "notice": text("notice.left_out" if private else "notice.exact") if is_dp else None,
         "statement": outcome.statement,
         "concerns": concerns,
-        "summary": _summary(outcome, private, exact, findings.hides_search),
+        "summary": _summary(outcome, private, exact, findings.hides_search, bound),
         "asked": _request(outcome),
         # The requirements of policies and how they were met, without names, keys or values of people.
         "policies": None if private or account is None else account.as_data(),
@@ -155,7 +158,9 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
     return recipe
 
 
-def _summary(outcome: Outcome, private: bool, exact: bool, hides_search: bool) -> dict[str, Any]:
+def _summary(
+    outcome: Outcome, private: bool, exact: bool, hides_search: bool, bound: Phrase | None
+) -> dict[str, Any]:
     sizes = outcome.by_people.sizes
     summary: dict[str, Any] = {
         "released_rows": outcome.by_records.records,
@@ -174,6 +179,8 @@ def _summary(outcome: Outcome, private: bool, exact: bool, hides_search: bool) -
         # Bound and gap are figures of the input.
         loss = Phrase("the loss is {loss}, as the mean over cells", loss=round_loss(cells.loss, "up"))
         summary["cells"] = cells.sentence if exact else loss
+    if exact and bound is not None:
+        summary["bound"] = bound
     summary |= {
         "records": outcome.records,
         "chosen": outcome.records if prepared is None else prepared.records(prepared.subset),

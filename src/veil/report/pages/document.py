@@ -138,6 +138,8 @@ def _summarize(facts: dict[str, Any]) -> str:
     counts = {"count": summary["chosen"], "released": released_count, "suppressed": summary["suppressed"]}
     fulfilled = text("summary.fulfilled", promises=promises)
     sentences = [text("summary.released", **counts), fulfilled, _choice(facts)]
+    if "bound" in summary:
+        sentences.append(text("summary.bound", sentence=summary["bound"]))
     if request["steps"]:
         methods = methods_in_order([step["kind"] for step in request["steps"]])
         sentences.append(text("summary.masked_before", methods=methods))

@@ -108,7 +108,7 @@ def test_fewer_than_k_of_the_later_records_are_under_a_label_that_a_pass_did_not
         quasi_identifiers={"sex": SEX, "town": TOWN},
         models=KAnonymity(2),
         person=None,
-        local=FromTheStart(100),
+        recoding=FromTheStart(100),
     )
     order = by_principle(release)["order"]
     # The first pass publishes all values; later, both records of `c` are one class `*`: one is `f` and one is `m`.

@@ -276,7 +276,7 @@ def in_passes(models: object, **options: Any) -> Release:
 
 
 def test_labels_chosen_record_by_record_say_who_is_not_in_a_class() -> None:
-    found = concern(in_passes(KAnonymity(5), local=FromTheStart(50)), "labels exclude values")
+    found = concern(in_passes(KAnonymity(5), recoding=FromTheStart(50)), "labels exclude values")
     assert found is not None
     assert "Recode all records alike" in found.step
     assert "lose values" in found.statement
@@ -284,7 +284,7 @@ def test_labels_chosen_record_by_record_say_who_is_not_in_a_class() -> None:
 
 
 def test_with_diversity_no_value_becomes_certain_by_excluding() -> None:
-    release = in_passes([KAnonymity(5), DistinctLDiversity("ill", 2)], local=FromTheStart(50))
+    release = in_passes([KAnonymity(5), DistinctLDiversity("ill", 2)], recoding=FromTheStart(50))
     order, price = refine(release)
     assert order.is_guaranteed
     assert order.newly_certain == price.newly_certain == 0
@@ -292,7 +292,7 @@ def test_with_diversity_no_value_becomes_certain_by_excluding() -> None:
 
 
 def test_attacks_and_the_report_have_the_refinements_of_the_release_itself(tmp_path: Path) -> None:
-    release = in_passes(KAnonymity(5), local=FromTheStart(50))
+    release = in_passes(KAnonymity(5), recoding=FromTheStart(50))
     tried = release.attacks()
     assert [each.principle for each in tried.refinements] == ["order", "price"]
     assert tried.refinements == refine(release)

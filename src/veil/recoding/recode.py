@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from veil.base.progress import Progress
+from veil.base.randomness import Randomness
 from veil.models.base import PrivacyModel
 from veil.outcome.assemble import assemble
 from veil.outcome.cell_trace import CellTrace
@@ -20,6 +21,7 @@ from veil.plan.recoding import Cells, Mode, Recoding, Subtree
 from veil.recoding.cells.recode import recode_cells
 from veil.recoding.passes import recodable, recode
 from veil.recoding.problem import UNIT
+from veil.recoding.resist import coarsen_recoding
 from veil.recoding.solution import RowRecoding
 from veil.recoding.subtree import recode_subtree
 from veil.tables.source import Source
@@ -83,6 +85,9 @@ def _recode_rows(
     solution = solver(
         prepared, models, seconds=plan.seconds, threads=threads, cancel=cancel, progress=progress
     )
+    if isinstance(plan.recoding, Cells) and plan.recoding.coarsening:
+        progress.phase("coarsening labels")
+        solution = coarsen_recoding(prepared, models, solution, plan.recoding.coarsening, Randomness())
     progress.phase("applying")
     proof = _prove(prepared, solution)
     outcome = assemble(

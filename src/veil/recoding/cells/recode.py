@@ -87,7 +87,7 @@ def recode_cells(
         prepared, models, start, seconds=left(), threads=threads, cancel=cancel, progress=progress
     )
     return RowRecoding(
-        recoding.levels, recoding.suppressed, _cost(problem, recoding), "cancelled" if cancel() else "time limit",
+        recoding.levels, recoding.suppressed, problem.total_cost(recoding.levels, recoding.suppressed), "cancelled" if cancel() else "time limit",
         prices=prices, suppression_price=suppression_price,
     )  # fmt: skip
 
@@ -104,12 +104,6 @@ def _prices(problem: CellProblem, keep: Callable[[], bool]) -> tuple[Integers, i
     for _ in prover.pieces():
         pass
     return prover.proof.prices[rows.of_row], prover.proof.suppression_price
-
-
-def _cost(problem: CellProblem, recoding: CellRecoding) -> int:
-    costs = problem.cost_of(recoding.levels)
-    costs[recoding.suppressed] = UNIT
-    return int(costs @ problem.counts)
 
 
 def _start(
@@ -141,7 +135,7 @@ def _start(
         starts += [recoding] if _is_within_limit(prepared, recoding) else []
     if not starts:  # there is none, or the time was over
         start_at_optimum()
-    return min(starts, key=lambda each: _cost(problem, each))
+    return min(starts, key=lambda each: problem.total_cost(each.levels, each.suppressed))
 
 
 def _levels_of(recoder: Recoder) -> CellRecoding:

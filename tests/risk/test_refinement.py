@@ -217,6 +217,7 @@ def slow(outcome, principle, smallest):
         **{name: figures[name] for name in ("generalized", "narrowed", "narrowed_by_one", "finer", "wrong")},
         "remaining_values": float(total_values / figures["generalized"]) if figures["generalized"] else 1.0,
         "remaining_volume": float(total_volume / some) if some else 1.0,
+        "affected": some,
         "candidates_before": median_low(before),
         "candidates_after": median_low(after),
         "below": sum(each < smallest for row, each in enumerate(after) if row not in hidden),

@@ -189,10 +189,10 @@ def _implied(
     A finer label has at least the records of the class that the others cannot hold. Also return whether the true
     numbers of records break a bound.
     """
-    counting, smallest, part, part_levels, countable = caps
+    counting, tight, smallest, part, part_levels, countable = caps
     node_at, offsets, _, starts, start_offsets = level_places
     row_starts, row_order, places, weights, records = rows
-    if counting == 0:
+    if counting == 0 or not tight[c, j]:
         return 0, False
     level, first, last = first_split(level_places, j, low[c, j], high[c, j])
     children = last - first + 1

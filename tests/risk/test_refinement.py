@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from collections import Counter
@@ -20,10 +21,10 @@ from veil import KAnonymity
 from veil import hierarchies as h
 from veil.masking import Mondrian
 from veil.models import DistinctLDiversity
-from veil.recoding import FromTheStart
+from veil.recoding import FromTheStart, Subtree
 from veil.recoding.problem import CellProblem
 from veil.risk.boxes import Boxes
-from veil.risk.refinement import refine
+from veil.risk.refinement import Certainty, refine
 
 seeds = st.integers(0, 10**9)
 
@@ -114,6 +115,31 @@ def test_fewer_than_k_of_the_later_records_are_under_a_label_that_a_pass_did_not
     # The first pass publishes all values; later, both records of `c` are one class `*`: one is `f` and one is `m`.
     assert [part.levels for part in release.outcome.parts] == [(0, 0), (1, 0)]
     assert (order.downcoded, order.wrong_counts, order.is_guaranteed) == (2, 0, True)
+
+
+def test_a_label_for_each_value_excludes_nothing_but_one_that_a_single_class_has_cannot_be_split():
+    release = veil.anonymize(
+        pa.table({"town": list("aaabcccddd")}),
+        quasi_identifiers={"town": TOWN},
+        models=KAnonymity(3),
+        person=None,
+        recoding="subtree",
+    )
+    (cut,) = refine(release)
+    assert sorted(set(release.table["town"].to_pylist())) == ["ab", "c", "d"]
+    assert (cut.principle, cut.generalized, cut.narrowed, cut.wrong) == ("cut", 4, 0, 0)
+    # With all four in `a`, that would have been their label: each of `a` and `b` has one at least.
+    assert (cut.downcoded, cut.wrong_counts) == (2, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_by_cut_nothing_is_excluded_and_counts_of_the_best_cut_are_right(seed):
+    release = random_release(random.Random(seed), Subtree(), own=True, time_limit=0.1)
+    for cut in refine(release) if release is not None else ():
+        assert cut.principle == "cut"
+        assert (cut.narrowed, cut.finer, cut.wrong, cut.below) == (0, 0, 0, 0)
+        assert not cut.wrong_counts or not release.search.proven_optimal
 
 
 def test_full_domain_releases_masks_and_private_ones_give_nothing_away_in_this_way():
@@ -280,7 +306,18 @@ def test_by_price_no_true_value_is_excluded_from_a_recoding_of_least_cost(seed):
 def test_by_price_a_recoding_that_is_not_the_cheapest_is_told_of_wrong_exclusions():
     outcome = in_classes([*[("a", "f", (2, 1), "x")] * 3, *[("a", "f", (0, 0), "y")] * 2])
     (price,) = refine(outcome)
-    assert (price.wrong, price.records) == (3, 5)
+    assert (price.wrong, price.records, price.affected) == (3, 5, 3)
+    # Of eight combinations one is excluded: at random, it would be that of 3/8 records.
+    assert price.remaining_volume == 7 / 8
+    assert price.error_ratio == 8
+    assert not price.is_credible
+
+
+def test_a_value_that_seems_certain_counts_unless_that_is_often_wrong():
+    (price,) = refine(in_classes([("a", "f", (1, 0), "x"), ("b", "f", (1, 0), "y")]))
+    for mistaken, expected in ((1, 9), (2, 0)):
+        certainty = (Certainty("ill", 3, 12, mistaken), Certainty("other", 0, 1, 1))
+        assert dataclasses.replace(price, certainty=certainty).newly_certain == expected
 
 
 def test_a_label_that_stands_for_several_sets_of_values_excludes_nothing():

@@ -18,9 +18,9 @@ from veil import DistinctLDiversity, KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
 from veil.masking import RankSwapping
-from veil.recoding import FromTheStart
+from veil.recoding import Cells, FromTheStart, Subtree
 from veil.risk import refine
-from veil.risk.concerns.concern import Concern
+from veil.risk.concerns.concern import Concern, percent
 from veil.risk.concerns.leaks import hide, neighbours, share_revealed
 
 
@@ -281,6 +281,23 @@ def test_labels_chosen_record_by_record_say_who_is_not_in_a_class() -> None:
     assert "Recode all records alike" in found.step
     assert "lose values" in found.statement
     assert concern(in_passes(KAnonymity(5)), "labels exclude values") is None
+
+
+@pytest.mark.parametrize("recoding", [Cells(), Cells(coarsening=0.02), Cells(coarsening=0.1), Subtree()])
+def test_what_labels_exclude_is_looked_for_in_the_release_itself(recoding: Any) -> None:
+    release = in_passes(KAnonymity(5), recoding=recoding, time_limit=0.5)
+    attack, found = refine(release)[0], concern(release, "labels exclude values")
+    downcoded = attack.credibly_downcoded / attack.records
+    narrowed = attack.narrowed_share if attack.is_credible else 0
+    assert (found is not None) == bool(attack.newly_certain or max(narrowed, downcoded) >= 0.01)
+    if found is not None and attack.principle == "price":
+        for share in (attack.narrowed_share, downcoded, attack.wrong_share, attack.error_ratio):
+            assert percent(share) in found.statement
+    if isinstance(recoding, Subtree):
+        assert (attack.principle, attack.narrowed) == ("cut", 0)
+    if isinstance(recoding, Cells) and recoding.coarsening == 0.1:
+        assert attack.error_ratio > 0.1
+        assert not attack.is_credible
 
 
 def test_with_diversity_no_value_becomes_certain_by_excluding() -> None:

@@ -117,7 +117,7 @@ def attack(name: str, k: int, limit: float, seconds: float, budgets: Sequence[fl
         yield (
             f"{name:6}{k:4}{budget:8}{solution.cost / (UNIT * prepared.records()):9.4f}{moved:7,}{each.narrowed_share:9.1%}"
             f"{each.finer / each.generalized:8.2%}{each.downcoded / each.records:10.1%}{each.wrong_share:8.2%}"
-            f"{each.error_ratio:8.2f}{each.candidates_before:8.0f}{each.candidates_after:6.0f}"
+            f"{each.error_ratio:8.2f}{each.located / each.records:9.1%}{each.candidates_before:8.0f}{each.candidates_after:6.0f}"
             f"{certain.before:8}{certain.after:6}{certain.mistaken:6}"
         )
 
@@ -165,7 +165,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.coarsening:
         print(
-            "table    k  budget     loss  moved narrowed   finer downcoded  wrong   ratio  people before, after   certain before, after, mistaken"
+            "table    k  budget     loss  moved narrowed   finer downcoded  wrong   ratio  located  people before, after   certain before, after, mistaken"
         )
         for name in options.tables:
             for k in options.k:

@@ -28,6 +28,7 @@ FLAGS = {
     "pseudonym_key": "--pseudonym-key",
     "knows": "--knows",
     "others": "--others",
+    "recoding": "--recoding",
     "quality": "--quality",
     "suppression_limit": "--suppression-limit",
     "minimum_levels": "--minimum-level",

@@ -234,13 +234,18 @@ def slow(outcome, principle, smallest):
         after.append(0 if fits else len(hidden))
         after[-1] += sum(len(classes[c][0]) for c in remain)
         right = own in remain if own is not None else not fits
+        place = 1 if principle == "order" else 2
+        figures["located"] += own is not None and classes[own][place] == min(classes[c][place] for c in fits)
         seen = {ill[each] for c in fits for each in classes[c][0]}
         sure_before += right and len(seen) == 1 and not hidden
         seen = {ill[each] for c in remain for each in classes[c][0]}
         sure_after += right and len(seen) == 1 and bool(fits)
         mistaken += not right and len(seen) == 1 and bool(fits)
     return {
-        **{name: figures[name] for name in ("generalized", "narrowed", "narrowed_by_one", "finer", "wrong")},
+        **{
+            name: figures[name]
+            for name in ("generalized", "narrowed", "narrowed_by_one", "finer", "wrong", "located")
+        },
         "remaining_values": float(total_values / figures["generalized"]) if figures["generalized"] else 1.0,
         "remaining_volume": float(total_volume / some) if some else 1.0,
         "affected": some,

@@ -44,13 +44,24 @@ class Solver(Protocol):
         """Return the best levels found within some seconds; `models` are those of the plan, for parts of the table."""
 
 
+def _cells(
+    prepared: Prepared, models: Sequence[PrivacyModel], *, progress: Progress, **options: Any
+) -> RowRecoding:
+    """Search for labels, and coarsen them at random if the plan says so."""
+    solution, recoding = recode_cells(prepared, models, progress=progress, **options), prepared.plan.recoding
+    if not isinstance(recoding, Cells) or not recoding.coarsening:
+        return solution
+    progress.phase("coarsening labels")
+    return coarsen_recoding(prepared, models, solution, recoding.coarsening, Randomness())
+
+
 def _subtree(prepared: Prepared, models: Sequence[PrivacyModel], **options: Any) -> RowRecoding:
     found = recode_subtree(prepared, models, **options)
     curve = tuple((seconds, cost) for seconds, cost, _ in found.curve)
     return RowRecoding(found.levels, found.suppressed, found.cost, found.ending, found.bound, curve=curve)
 
 
-SOLVERS: dict[type[Recoding], Solver] = {Cells: recode_cells, Subtree: _subtree}
+SOLVERS: dict[type[Recoding], Solver] = {Cells: _cells, Subtree: _subtree}
 """The solver of each way of recoding that chooses levels row by row."""
 
 
@@ -85,9 +96,6 @@ def _recode_rows(
     solution = solver(
         prepared, models, seconds=plan.seconds, threads=threads, cancel=cancel, progress=progress
     )
-    if isinstance(plan.recoding, Cells) and plan.recoding.coarsening:
-        progress.phase("coarsening labels")
-        solution = coarsen_recoding(prepared, models, solution, plan.recoding.coarsening, Randomness())
     progress.phase("applying")
     proof = _prove(prepared, solution)
     outcome = assemble(

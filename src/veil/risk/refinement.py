@@ -96,6 +96,8 @@ class Refinement:
         Number of records whose true values are excluded.
     wrong_counts
         Number of records in classes where a conclusion by counting is wrong.
+    located
+        Number of records whose own class is the earliest, or the cheapest, of those that fit their quasi-identifiers.
     smallest
         The least number of people in a class.
     candidates_before, candidates_after
@@ -119,6 +121,7 @@ class Refinement:
     downcoded: int
     wrong: int
     wrong_counts: int
+    located: int
     smallest: int
     candidates_before: float
     candidates_after: float
@@ -303,10 +306,9 @@ def _attack(outcome: Outcome, boxes: Boxes, principle: Principle, pairs: int) ->
         _mean(volume, records * some),
         int((records[:, None] * (finer > 0)).sum()),
         int(implied.sum()),
-        round(
-            int(records.sum()) * _mean(people.wrong[people.published], people.weights[people.published], 0.0)
-        ),
+        round(int(records.sum()) * people.share(people.wrong)),
         int(records[wrong_counts].sum()),
+        round(int(records.sum()) * people.share(people.located)),
         smallest,
         _median(people.before, people.weights),
         _median(people.after, people.weights),
@@ -353,7 +355,12 @@ class _Targets(NamedTuple):
     before: Integers
     after: Integers
     wrong: Mask
+    located: Mask
     certainty: tuple[Certainty, ...]
+
+    def share(self, mask: Mask) -> float:
+        """Return the share of published records in a mask of rows."""
+        return _mean(mask[self.published], self.weights[self.published], 0.0)
 
 
 def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _Targets:
@@ -376,7 +383,7 @@ def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _
     low, high, places = (
         np.ascontiguousarray(array[:, columns]) for array in (boxes.low, boxes.high, boxes.places[first])
     )
-    before, after, wrong, sure = candidates(
+    before, after, wrong, located, sure = candidates(
         places, boxes.row_class[first], low, high, rule.own, rule.bar, boxes.sizes,
         _common_values(outcome, boxes, secrets), hidden,
     )  # fmt: skip
@@ -389,7 +396,7 @@ def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _
         )
         for s, name in enumerate(secrets)
     )
-    return _Targets(weights, boxes.row_class[first] >= 0, before, after, wrong, certainty)
+    return _Targets(weights, boxes.row_class[first] >= 0, before, after, wrong, located, certainty)
 
 
 def _common_values(outcome: Outcome, boxes: Boxes, secrets: list[str]) -> Codes:

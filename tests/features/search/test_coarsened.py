@@ -19,8 +19,7 @@ from veil import models as m
 from veil.api import attack
 from veil.api.release import Release
 from veil.errors import PlanError
-from veil.recoding import Cells
-from veil.recoding.recode import SOLVERS
+from veil.recoding import Cells, recode
 from veil.recoding.solution import RowRecoding
 
 AGES = {str(age): (str(age), f"{age // 5 * 5}+", f"{age // 20 * 20}++", "*") for age in range(20, 60)}
@@ -151,13 +150,13 @@ def test_people_are_as_many_as_promised(knows: str, seed: int) -> None:
 @pytest.fixture
 def fixed_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that always finds the same: whatever differs is due to coarsening."""
-    solver, found = SOLVERS[Cells], []
+    solver, found = recode.recode_cells, list[RowRecoding]()
 
     def once(*args: Any, **options: Any) -> RowRecoding:
         found.extend([] if found else [solver(*args, **options)])
         return found[0]
 
-    monkeypatch.setitem(SOLVERS, Cells, once)
+    monkeypatch.setattr(recode, "recode_cells", once)
 
 
 @pytest.mark.usefixtures("fixed_search")

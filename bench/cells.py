@@ -4,6 +4,7 @@
     python bench/cells.py adult --k 5 20      # some of it
     python bench/cells.py adult --k 5 --seconds 10
     python bench/cells.py large --k 5         # 1.2 million rows: the whole call as well, phase by phase
+    python bench/cells.py adult fars near --k 5 --coarsening 0 0.0005 0.002 0.01   # what an attacker makes of it
 
 Losses are the arithmetic mean over cells. Times are CPU seconds of both cores together, from the prepared table on;
 kernels are compiled before.
@@ -17,7 +18,7 @@ import os
 import resource
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import generate
@@ -25,14 +26,20 @@ import veil
 from veil import hierarchies as h
 from veil.base.compiled import compiling_seconds
 from veil.base.progress import following
+from veil.base.randomness import Randomness
 from veil.models import DistinctLDiversity, KAnonymity, PrivacyModel, TCloseness
+from veil.outcome.assemble import assemble
+from veil.outcome.result import CellLevels
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.plan.recoding import Cells
 from veil.quality import Loss
 from veil.recoding.cells.recode import recode_cells
 from veil.recoding.problem import UNIT
+from veil.recoding.resist import coarsen_recoding
+from veil.risk import refine
 from veil.tables import read
+from veil.tables.source import Source
 from veil.verification.lower_bound import prove_bound
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -40,15 +47,16 @@ REAL = {
     "adult": ("adult.csv", "adult_hierarchy_", "sex age race marital-status education native-country workclass salary-class"),
     "fars": ("fars_int.csv", "fars_int_hierarchy_", "iage irace ideathmon ideathday isex ihispanic iinjury"),
 }  # fmt: skip
-SENSITIVE = {"adult": "occupation", "fars": "istatenum", "large": "diagnosis"}
+SENSITIVE = {"adult": "occupation", "fars": "istatenum", "large": "diagnosis", "near": "campaign"}
+GENERATED = {"large": generate.large, "near": lambda: generate.near_distinct(30_000)}
 MOMENTS = (1, 2, 5, 10, 30, 60, 120)
 
 
 def load(name: str, k: int, limit: float, models: Sequence[PrivacyModel]) -> Prepared:
     """The table with its hierarchies, ready to be searched."""
-    if name == "large":
-        work = generate.large()
-        sensitive = tuple({name for model in models for name in model.attribute_names})
+    sensitive = (SENSITIVE[name],)
+    if name in GENERATED:
+        work = GENERATED[name]()
         plan = Plan(
             {column: h.table(rows) for column, rows in work.hierarchies.items()}, [KAnonymity(k), *models],
             suppression_limit=limit, others="drop", sensitive=sensitive, quality=Loss(), recoding=Cells(),
@@ -59,7 +67,6 @@ def load(name: str, k: int, limit: float, models: Sequence[PrivacyModel]) -> Pre
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fars lists an age twice, on purpose
         hierarchies = {column: h.read(folder / f"{prefix}{column}.csv") for column in columns.split()}
-    sensitive = tuple({name for model in models for name in model.attribute_names})
     plan = Plan(
         hierarchies, [KAnonymity(k), *models], suppression_limit=limit, others="drop", sensitive=sensitive,
         quality=Loss(), recoding=Cells(),
@@ -90,6 +97,29 @@ def measure(name: str, k: int, limit: float, seconds: float, models: Sequence[Pr
     else:
         text += "        -       -"
     return text + f"   {cpu:6.1f} {wall:6.1f}"
+
+
+def attack(name: str, k: int, limit: float, seconds: float, budgets: Sequence[float]) -> Iterator[str]:
+    """One line for each budget of coarsening, for one and the same recoding: what it costs, and what an attacker makes of it."""
+    prepared = load(name, k, limit, [])
+    with following(None) as tracker:
+        found = recode_cells(
+            prepared, prepared.plan.searched_models, seconds=seconds, threads=None, cancel=lambda: False, progress=tracker
+        )  # fmt: skip
+    for budget in budgets:
+        models = prepared.plan.searched_models
+        solution = coarsen_recoding(prepared, models, found, budget, Randomness()) if budget else found
+        levels = CellLevels.by_row(solution.levels, solution.suppressed)
+        outcome = assemble(Source(prepared.table, "pyarrow"), prepared, levels, solution.suppressed)
+        (each,) = refine(outcome)
+        moved = int((solution.levels != found.levels).any(axis=1).sum())
+        certain = each.certainty[0]
+        yield (
+            f"{name:6}{k:4}{budget:8}{solution.cost / (UNIT * prepared.records()):9.4f}{moved:7,}{each.narrowed_share:9.1%}"
+            f"{each.finer / each.generalized:8.2%}{each.downcoded / each.records:10.1%}{each.wrong_share:8.2%}"
+            f"{each.error_ratio:8.2f}{each.located / each.records:9.1%}{each.candidates_before:8.0f}{each.candidates_after:6.0f}"
+            f"{certain.before:8}{certain.after:6}{certain.mistaken:6}"
+        )
 
 
 def anonymize_large(k: int, limit: float, seconds: float, models: Sequence[PrivacyModel] = ()) -> str:
@@ -131,7 +161,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--diverse", type=int)
     parser.add_argument("--close", type=float)
+    parser.add_argument("--coarsening", type=float, nargs="*")
     options = parser.parse_args()
+    if options.coarsening:
+        print(
+            "table    k  budget     loss  moved narrowed   finer downcoded  wrong   ratio  located  people before, after   certain before, after, mistaken"
+        )
+        for name in options.tables:
+            for k in options.k:
+                for line in attack(name, k, options.limit[0], options.seconds, options.coarsening):
+                    print(line, flush=True)
+        return
     head = "".join(f"{moment:6} s" for moment in MOMENTS)
     print(
         f"{'table':6}{'k':>5}{'limit':>7} {'further models':20}{head}      end    bound      gap      CPU   wall"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import ibis
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -15,10 +16,14 @@ from support import oracle, strategies
 from support.engines.people import records
 from support.plans import WITH_SUBSET, any_models, drawn_plan, modes, table_of
 from support.samples import names_of
+from veil import hierarchies as h
 from veil.api.anonymize import anonymize
 from veil.api.release import Release
 from veil.engines.dialects import collect
 from veil.engines.verify import verify_output
+from veil.recoding import Cells
+from veil.recoding.recode import SOLVERS
+from veil.recoding.solution import RowRecoding
 
 often = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -101,4 +106,26 @@ def test_any_local_recoding(connection: Any, data: st.DataObject) -> None:
     mode = data.draw(modes())
     held, memory = (each.local_recoding(mode, threads=1) for each in (held.search.apply(bottom), memory))
     assert held.passes == memory.passes
+    assert_same(connection, held, memory)
+
+
+def test_cells_suppress_some_records_of_a_class(connection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All others have the same levels, and the labels that the suppressed record would have."""
+
+    def solver(prepared: Any, *_: Any, **__: Any) -> RowRecoding:
+        suppressed = np.array([text == "gout" for text in prepared.table["ill"].to_pylist()])
+        return RowRecoding(np.ones((suppressed.size, 1), np.uint8), suppressed, 0, "finished")
+
+    monkeypatch.setitem(SOLVERS, Cells, solver)
+    table = pa.table({"town": list("aabbb"), "ill": ["flu", "cold", "flu", "cold", "gout"]})
+    plan = veil.Plan(
+        {"town": h.suppression()},
+        [veil.KAnonymity(2), veil.DistinctLDiversity("ill", 2)],
+        sensitive="ill",
+        suppression_limit=0.2,
+        recoding="cells",
+        marker="-",
+    )
+    held, memory = held_and_memory(connection, plan, table)
+    assert held.suppressed == memory.suppressed == 1
     assert_same(connection, held, memory)

@@ -23,6 +23,7 @@ from veil.recoding import Cells, FastIterative, FromTheStart, FullDomain, Iterat
         (lambda: SinglePass(1.5), "`factor` of SinglePass should be from 0 to 1, not 1.5"),
         (lambda: Iterative(iterations=0), "`iterations` of Iterative should be greater than or equal to 1"),
         (lambda: Iterative(adaptation=-1), "`adaptation` of Iterative should be from 0 to 1, not -1"),
+        (lambda: Cells(coarsening=-0.1), "`coarsening` of Cells should be from 0 to 1, not -0.1"),
         (lambda: FastIterative(0), "`share` of FastIterative should be more than 0 and at most 1, not 0"),
     ],
 )
@@ -38,6 +39,7 @@ def test_modes_are_told_apart_by_kind() -> None:
     assert read({"kind": "Iterative", "iterations": 7}) == Iterative(iterations=7)
     assert read({"kind": "SinglePass"}) == SinglePass()
     assert read({"kind": "Cells"}) == Cells()
+    assert read({"kind": "Cells", "coarsening": 0.002}) == Cells(coarsening=0.002)
 
 
 def plan(**fields: Any) -> Plan:

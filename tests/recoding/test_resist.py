@@ -115,6 +115,54 @@ def test_it_moves_records_as_defined_and_keeps_what_it_has_to(seed, split, budge
         assert len({(before[row], after[row]) for row in visible}) == len({before[row] for row in visible})
 
 
+@settings(max_examples=90, deadline=None)
+@given(st.integers(0, 10**9))
+def test_classes_return_until_all_are_acceptable(seed):
+    """By a rule that unions need not fulfil: what is no class of the search has an even sum of row numbers."""
+    _, problem, levels, suppressed = random_recoding(seed)
+    visible = np.flatnonzero(~suppressed)
+
+    def classes_of(groups, rows):
+        return {group: frozenset(rows[groups == group].tolist()) for group in np.unique(groups).tolist()}
+
+    _, before = np.unique([hash(label) for label in labels_of(problem, levels)], return_inverse=True)
+    own = set(classes_of(before[visible], visible).values())
+
+    def reject(rows, groups, after):
+        assert (after[suppressed] == levels[suppressed]).all()
+        classes = classes_of(groups, rows)
+        return np.array(
+            [group for group, each in classes.items() if each not in own and sum(each) % 2], np.int64
+        )
+
+    freely = coarsen(problem, levels, suppressed, 1.0, Randomness.for_testing(seed))
+    moved = coarsen(problem, levels, suppressed, 1.0, Randomness.for_testing(seed), reject=reject)
+    _, after = np.unique([hash(label) for label in labels_of(problem, moved)], return_inverse=True)
+    assert not [
+        each for each in classes_of(after[visible], visible).values() if each not in own and sum(each) % 2
+    ]
+    assert ((moved == freely) | (moved == levels)).all(axis=1).all()
+
+
+def test_a_label_that_stands_for_other_values_on_another_level_stays_and_texts_are_classes():
+    """Town `b` is itself on level 0, and with `a` on level 1: for a reader, both are `b`."""
+    tree = h.table([["a", "b", "*"], ["b", "b", "*"], ["c", "c", "*"]])
+    table = pa.table({"town": list("abbcc")})
+    release = veil.anonymize(
+        table, quasi_identifiers={"town": tree}, models=KAnonymity(2), person=None, order="input"
+    )
+    problem = CellProblem.of(release.outcome.searched, 2)
+    levels, nobody = np.array([[1], [0], [1], [2], [2]]), np.zeros(5, np.bool_)
+    whole = {
+        coarsen(problem, levels, nobody, 1.0, Randomness.for_testing(seed)).tobytes() for seed in range(40)
+    }
+    assert whole == {levels.tobytes()}  # the records of `b` have different labels above
+    for seed in range(40):
+        moved = coarsen(problem, levels, nobody, 1.0, Randomness.for_testing(seed), split=True)
+        assert (moved[:3] == 2).sum() <= 1  # of three
+        assert (moved[3:] == levels[3:]).all()
+
+
 def example():
     """Return three records of town `a` on level 0, two of `ab`, two of `*`; k = 2, and costs 0, 1/3 and 1."""
     tree = h.table([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]])

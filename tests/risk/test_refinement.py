@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from collections import Counter
@@ -20,10 +21,10 @@ from veil import KAnonymity
 from veil import hierarchies as h
 from veil.masking import Mondrian
 from veil.models import DistinctLDiversity
-from veil.recoding import FromTheStart
+from veil.recoding import FromTheStart, Subtree
 from veil.recoding.problem import CellProblem
 from veil.risk.boxes import Boxes
-from veil.risk.refinement import refine
+from veil.risk.refinement import Certainty, refine
 
 seeds = st.integers(0, 10**9)
 
@@ -108,12 +109,37 @@ def test_fewer_than_k_of_the_later_records_are_under_a_label_that_a_pass_did_not
         quasi_identifiers={"sex": SEX, "town": TOWN},
         models=KAnonymity(2),
         person=None,
-        local=FromTheStart(100),
+        recoding=FromTheStart(100),
     )
     order = by_principle(release)["order"]
     # The first pass publishes all values; later, both records of `c` are one class `*`: one is `f` and one is `m`.
     assert [part.levels for part in release.outcome.parts] == [(0, 0), (1, 0)]
     assert (order.downcoded, order.wrong_counts, order.is_guaranteed) == (2, 0, True)
+
+
+def test_a_label_for_each_value_excludes_nothing_but_one_that_a_single_class_has_cannot_be_split():
+    release = veil.anonymize(
+        pa.table({"town": list("aaabcccddd")}),
+        quasi_identifiers={"town": TOWN},
+        models=KAnonymity(3),
+        person=None,
+        recoding="subtree",
+    )
+    (cut,) = refine(release)
+    assert sorted(set(release.table["town"].to_pylist())) == ["ab", "c", "d"]
+    assert (cut.principle, cut.generalized, cut.narrowed, cut.wrong) == ("cut", 4, 0, 0)
+    # With all four in `a`, that would have been their label: each of `a` and `b` has one at least.
+    assert (cut.downcoded, cut.wrong_counts) == (2, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_by_cut_nothing_is_excluded_and_counts_of_the_best_cut_are_right(seed):
+    release = random_release(random.Random(seed), Subtree(), own=True, time_limit=0.1)
+    for cut in refine(release) if release is not None else ():
+        assert cut.principle == "cut"
+        assert (cut.narrowed, cut.finer, cut.wrong, cut.below) == (0, 0, 0, 0)
+        assert not cut.wrong_counts or not release.search.proven_optimal
 
 
 def test_full_domain_releases_masks_and_private_ones_give_nothing_away_in_this_way():
@@ -208,15 +234,21 @@ def slow(outcome, principle, smallest):
         after.append(0 if fits else len(hidden))
         after[-1] += sum(len(classes[c][0]) for c in remain)
         right = own in remain if own is not None else not fits
+        place = 1 if principle == "order" else 2
+        figures["located"] += own is not None and classes[own][place] == min(classes[c][place] for c in fits)
         seen = {ill[each] for c in fits for each in classes[c][0]}
         sure_before += right and len(seen) == 1 and not hidden
         seen = {ill[each] for c in remain for each in classes[c][0]}
         sure_after += right and len(seen) == 1 and bool(fits)
         mistaken += not right and len(seen) == 1 and bool(fits)
     return {
-        **{name: figures[name] for name in ("generalized", "narrowed", "narrowed_by_one", "finer", "wrong")},
+        **{
+            name: figures[name]
+            for name in ("generalized", "narrowed", "narrowed_by_one", "finer", "wrong", "located")
+        },
         "remaining_values": float(total_values / figures["generalized"]) if figures["generalized"] else 1.0,
         "remaining_volume": float(total_volume / some) if some else 1.0,
+        "affected": some,
         "candidates_before": median_low(before),
         "candidates_after": median_low(after),
         "below": sum(each < smallest for row, each in enumerate(after) if row not in hidden),
@@ -279,7 +311,18 @@ def test_by_price_no_true_value_is_excluded_from_a_recoding_of_least_cost(seed):
 def test_by_price_a_recoding_that_is_not_the_cheapest_is_told_of_wrong_exclusions():
     outcome = in_classes([*[("a", "f", (2, 1), "x")] * 3, *[("a", "f", (0, 0), "y")] * 2])
     (price,) = refine(outcome)
-    assert (price.wrong, price.records) == (3, 5)
+    assert (price.wrong, price.records, price.affected) == (3, 5, 3)
+    # Of eight combinations one is excluded: at random, it would be that of 3/8 records.
+    assert price.remaining_volume == 7 / 8
+    assert price.error_ratio == 8
+    assert not price.is_credible
+
+
+def test_a_value_that_seems_certain_counts_unless_that_is_often_wrong():
+    (price,) = refine(in_classes([("a", "f", (1, 0), "x"), ("b", "f", (1, 0), "y")]))
+    for mistaken, expected in ((1, 9), (2, 0)):
+        certainty = (Certainty("ill", 3, 12, mistaken), Certainty("other", 0, 1, 1))
+        assert dataclasses.replace(price, certainty=certainty).newly_certain == expected
 
 
 def test_a_label_that_stands_for_several_sets_of_values_excludes_nothing():

@@ -90,8 +90,8 @@ def strategy(text: str) -> Any:
 def recoding(text: str) -> Any:
     """Read a way of recoding.
 
-    >>> recoding("cells"), recoding("fast-iterative:0.05")
-    (Cells(), FastIterative(share=0.05, factor=None))
+    >>> recoding("cells"), recoding("cells:coarsening=0.002"), recoding("fast-iterative:0.05")
+    (Cells(), Cells(coarsening=0.002), FastIterative(share=0.05, factor=None))
     """
     return read(text, RECODINGS, "--recoding")
 

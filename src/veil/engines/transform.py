@@ -32,6 +32,7 @@ from veil.outcome.outcome import Outcome
 from veil.outcome.pseudonyms import KEY
 from veil.outcome.result import CellLevels
 from veil.plan.plan import Plan
+from veil.plan.recoding import Cells
 from veil.tables.columns import is_text
 from veil.tables.spelling import encode_people, key_text
 from veil.tables.text import canonical_text
@@ -71,6 +72,8 @@ class Transform:
         left = True if prepared.subset is None else prepared.subset
         inside, others = levels.part == 0, (levels.part != 0) & left
         by_row = levels.of_rows
+        # Cells alone suppress some records of a class, and publish others.
+        of_classes = len(levels) == 1 and not isinstance(prepared.plan.recoding, Cells)
         self.columns = [
             _Column(
                 f"{tag}_{j}",
@@ -79,7 +82,7 @@ class Transform:
                 hierarchy,
                 codes[j],
                 levels.of_column(j),
-                int(levels.vectors[0, j]) if len(levels) == 1 else 0,
+                int(levels.vectors[0, j]) if of_classes else 0,
                 is_joined=bool(others.any()),
                 is_labelled=name in labelled,
             )
@@ -95,7 +98,7 @@ class Transform:
             # If attackers know all rows of an owner, rows are suppressed owner by owner.
             if prepared.rows.owners.know_all_rows:
                 numbers.append(_owner(f"{tag}_owner", cast("str", prepared.plan.person_column), source))
-            if len(levels) == 1:
+            if of_classes:
                 self.rows = _Membership(f"{tag}_k", numbers, inside, others)
             else:
                 self.rows = _LevelsOfRows(tag, numbers, levels, by_row)

@@ -14,6 +14,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.registry import find
+from veil.base.wording import Phrase
 from veil.errors import ParameterError, PlanError, Say, Words, did_you_mean
 from veil.quality import Loss, QualityModel
 from veil.quality.factors import Factor
@@ -27,6 +28,11 @@ class Recoding:
 
     time_limit: ClassVar[float | None] = None
     """Seconds without a limit in the plan; None: those of its strategy."""
+
+    @property
+    def by_construction(self) -> tuple[str, ...]:
+        """What a recoding does that no table shows, in words."""
+        return ()
 
     def first(self, plan: Plan) -> Plan:
         """Return the plan of the search that it starts from."""
@@ -56,10 +62,27 @@ class Cells(Recoding):
     """Labels for each record by itself: the cells of a column, even those of one value, differ in level.
 
     Minimizes loss as the arithmetic mean over cells, which is far lower than that of one level for a whole column.
+    Labels that are as fine as possible say who is not in a class. With coarsening, some records, drawn at random, get a
+    more general label of the release than they need, so that such conclusions are wrong now and then. Sensitive values
+    are protected by models only.
     """
 
+    coarsening: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        kw_only=True,
+        description="most loss that random coarsening of labels may add",
+    )
     kind: Literal["Cells"] = Field(default="Cells", repr=False, kw_only=True)
     time_limit: ClassVar[float | None] = 30.0
+
+    @property
+    def by_construction(self) -> tuple[str, ...]:
+        if not self.coarsening:
+            return ()
+        template = "labels are coarsened at random, which adds a loss of at most {loss}"
+        return (Phrase(template, loss=f"{self.coarsening:g}"),)
 
 
 class PassOptions(NamedTuple):
@@ -239,6 +262,13 @@ def check_recoding(plan: Plan) -> None:
             )
     if isinstance(plan.recoding, Cells | Subtree) and (reason := why_not_cells(plan)):
         raise PlanError(*reason)
+    if plan.knows == "all rows" and isinstance(plan.recoding, Cells) and plan.recoding.coarsening:
+        for model in plan.models:
+            if not model.survives_union_of_owners:
+                raise PlanError(
+                    f"`coarsening` joins groups of people, and what {model} promises each of two groups whose rows are "
+                    "all known need not hold for both together: leave it out"
+                )
 
 
 def why_not_cells(plan: Plan) -> Words:

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from veil.base.arrays import Codes, Integers
+from veil.base.arrays import Codes, Integers, Mask
 from veil.base.exact import largest_count
 from veil.classes.encoding import Levels
 from veil.hierarchies import Hierarchy
@@ -87,6 +87,12 @@ class CellProblem:
             costs = np.stack([each[hierarchy.label_map(level)] for level, each in enumerate(by_level)])
             total += costs[levels[:, j], codes[:, j]]
         return total
+
+    def total_cost(self, levels: np.ndarray, suppressed: Mask) -> int:
+        """Return the cost of all records, given the levels of each row."""
+        costs = self.cost_of(levels)
+        costs[suppressed] = UNIT
+        return int(costs @ self.counts)
 
 
 def cell_costs(hierarchy: Hierarchy, weight: Fraction) -> tuple[Integers, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from veil.base.progress import Progress
+from veil.base.randomness import Randomness
 from veil.models.base import PrivacyModel
 from veil.outcome.assemble import assemble
 from veil.outcome.cell_trace import CellTrace
@@ -20,6 +21,7 @@ from veil.plan.recoding import Cells, Mode, Recoding, Subtree
 from veil.recoding.cells.recode import recode_cells
 from veil.recoding.passes import recodable, recode
 from veil.recoding.problem import UNIT
+from veil.recoding.resist import coarsen_recoding
 from veil.recoding.solution import RowRecoding
 from veil.recoding.subtree import recode_subtree
 from veil.tables.source import Source
@@ -42,13 +44,24 @@ class Solver(Protocol):
         """Return the best levels found within some seconds; `models` are those of the plan, for parts of the table."""
 
 
+def _cells(
+    prepared: Prepared, models: Sequence[PrivacyModel], *, progress: Progress, **options: Any
+) -> RowRecoding:
+    """Search for labels, and coarsen them at random if the plan says so."""
+    solution, recoding = recode_cells(prepared, models, progress=progress, **options), prepared.plan.recoding
+    if not isinstance(recoding, Cells) or not recoding.coarsening:
+        return solution
+    progress.phase("coarsening labels")
+    return coarsen_recoding(prepared, models, solution, recoding.coarsening, Randomness())
+
+
 def _subtree(prepared: Prepared, models: Sequence[PrivacyModel], **options: Any) -> RowRecoding:
     found = recode_subtree(prepared, models, **options)
     curve = tuple((seconds, cost) for seconds, cost, _ in found.curve)
     return RowRecoding(found.levels, found.suppressed, found.cost, found.ending, found.bound, curve=curve)
 
 
-SOLVERS: dict[type[Recoding], Solver] = {Cells: recode_cells, Subtree: _subtree}
+SOLVERS: dict[type[Recoding], Solver] = {Cells: _cells, Subtree: _subtree}
 """The solver of each way of recoding that chooses levels row by row."""
 
 

@@ -1,7 +1,7 @@
 """Refinement attacks: what labels that are as fine as possible say about who is not in a class.
 
-The attacker sees the published table and knows the hierarchies, how records were recoded, and nothing else. Two
-principles are tried, each of which excludes values from a class:
+The attacker sees the published table and knows the hierarchies, how records were recoded, and nothing else. Three
+principles are tried, of which the first two exclude values from a class:
 
 * **order** (local recoding in passes). A pass publishes all remaining records under a label, or none. So no record
   of a later class is under a label of an earlier pass, and fewer than k of all later records are under any other
@@ -11,6 +11,12 @@ principles are tried, each of which excludes values from a class:
 * **price** (recoding cell by cell at the least cost). No record of a class of more than k fits a cheaper published
   label, and no class fits a finer label as a whole: its records, or all of them, would have been moved there
   (Cohen 2022 shows that every minimal hierarchical release can be attacked in this way).
+* **cut** (subtree: one label for each value). Labels of a column do not overlap, so no class excludes a value from
+  another. But a label that only one class has could be split into finer ones if all of its records had one of these.
+
+With one level for a column, a finer level would break a promise somewhere, and nothing says in which class. The masks
+Mondrian (without `relaxed`) and top-down specialization make classes that do not overlap, and are not attacked: what
+remains is that a label with the lowest node above all values of its class has values under two of its children.
 
 What is left of a class is its box without the boxes of earlier or cheaper classes, as far as they meet it. A value is
 excluded if these cover all combinations with it. Counting adds upper bounds for the finer labels of a column, and so
@@ -37,13 +43,13 @@ import pyarrow as pa
 from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome, require_outcome
-from veil.recoding import Mode
+from veil.recoding import Mode, Subtree
 from veil.recoding.problem import CellProblem
 from veil.risk.boxes import Boxes, Tree
 from veil.risk.refinement_kernels import candidates, refine_classes
 from veil.tables.columns import encode_values, number_rows
 
-Principle = Literal["order", "price"]
+Principle = Literal["order", "price", "cut"]
 
 PAIRS = 1_000_000_000
 """Pairs of classes, or of rows and classes, that are compared if nothing else is asked for."""
@@ -69,11 +75,11 @@ class Refinement:
     Attributes
     ----------
     principle
-        What the attacker relies on: "order" or "price".
+        What the attacker relies on: "order", "price" or "cut".
     is_guaranteed
         Whether the recoding works by this principle, so that nothing that follows from it can be wrong.
-    records
-        Number of published records that were attacked.
+    records, affected
+        Number of published records that were attacked, and of those of them with a generalized cell.
     generalized
         Number of their cells with a label of several values.
     narrowed_by_one, narrowed
@@ -90,6 +96,8 @@ class Refinement:
         Number of records whose true values are excluded.
     wrong_counts
         Number of records in classes where a conclusion by counting is wrong.
+    located
+        Number of records whose own class is the earliest, or the cheapest, of those that fit their quasi-identifiers.
     smallest
         The least number of people in a class.
     candidates_before, candidates_after
@@ -103,6 +111,7 @@ class Refinement:
     principle: Principle
     is_guaranteed: bool
     records: int
+    affected: int
     generalized: int
     narrowed_by_one: int
     narrowed: int
@@ -112,6 +121,7 @@ class Refinement:
     downcoded: int
     wrong: int
     wrong_counts: int
+    located: int
     smallest: int
     candidates_before: float
     candidates_after: float
@@ -129,14 +139,27 @@ class Refinement:
         return self.wrong / self.records if self.records else 0.0
 
     @property
+    def error_ratio(self) -> float:
+        """How often excluding is wrong, compared with excluding as much at random: 0 is never, 1 tells nothing.
+
+        At random, true values would be evenly spread over those of a label.
+        """
+        random = self.affected * (1 - self.remaining_volume)
+        return self.wrong / random if random else 0.0
+
+    @property
     def newly_certain(self) -> int:
-        """Number of records with a sensitive value that becomes certain, in the column with the most."""
-        return max((each.after - each.before for each in self.certainty), default=0)
+        """Number of records with a sensitive value that becomes certain, in the column with the most.
+
+        None in a column in which the attacker is wrong more than once in ten times.
+        """
+        gains = [(each.after - each.before, each.mistaken) for each in self.certainty]
+        return max((gain for gain, mistaken in gains if 10 * mistaken <= gain + mistaken), default=0)
 
     @property
     def is_credible(self) -> bool:
         """Whether the principle is right: guaranteed, or wrong a tenth as often as excluding at random, at most."""
-        return self.is_guaranteed or 10 * self.wrong_share <= 1 - self.remaining_volume
+        return self.is_guaranteed or self.error_ratio <= 0.1
 
     @property
     def credibly_downcoded(self) -> int:
@@ -145,7 +168,7 @@ class Refinement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
-        names = ("narrowed_share", "wrong_share", "newly_certain", "is_credible")
+        names = ("narrowed_share", "wrong_share", "error_ratio", "newly_certain", "is_credible")
         return dataclasses.asdict(self) | {name: getattr(self, name) for name in names}
 
     def __str__(self) -> str:
@@ -184,6 +207,9 @@ def refinements(outcome: Outcome, pairs: int) -> Iterator[Refinement]:
     if not boxes.low.size:  # no class, or no generalized column
         return
     several = len(outcome.parts) > 1
+    if isinstance(outcome.recoding, Subtree):
+        yield _attack(outcome, boxes, "cut", pairs)
+        return
     if isinstance(outcome.recoding, Mode) or not several:
         yield _attack(outcome, boxes, "order", pairs)
     if several:
@@ -196,6 +222,7 @@ class _Rule(NamedTuple):
     own: Floats
     bar: Floats
     counting: int  # 0: none, 1: labels are tight, 2: fewer than k under each unpublished label of a pass
+    tight: Mask  # which labels, by class and column
     is_guaranteed: bool
 
 
@@ -203,7 +230,14 @@ def _rule(outcome: Outcome, boxes: Boxes, principle: Principle, smallest: int) -
     prepared = outcome.searched
     models, owners = prepared.plan.searched_models, prepared.rows.owners
     only_sizes = all(isinstance(model, KAnonymity) for model in models)
-    if principle == "order":
+    tight = np.ones(boxes.low.shape, np.bool_)
+    if principle == "cut":
+        own, bar = np.zeros(boxes.sizes.size), np.zeros(boxes.sizes.size)  # excludes nothing
+        for j, low in enumerate(boxes.low.T):
+            tight[:, j] = np.bincount(low)[low] == 1
+        tight[~boxes.clear] = False
+        counting, is_guaranteed = 1, False
+    elif principle == "order":
         # A part publishes whole classes, unless the rows of an owner stay together or classes are sent back because
         # they would have become one with others.
         survives = only_sizes or (owners.are_records and all(model.survives_union for model in models))
@@ -216,7 +250,7 @@ def _rule(outcome: Outcome, boxes: Boxes, principle: Principle, smallest: int) -
         counting, is_guaranteed = 1, False
     own[~boxes.clear] = -np.inf
     bar[~boxes.clear] = np.inf
-    return _Rule(own, bar, counting, is_guaranteed)
+    return _Rule(own, bar, counting, tight, is_guaranteed)
 
 
 def _costs(outcome: Outcome, boxes: Boxes, smallest: int) -> tuple[Floats, Floats]:
@@ -252,7 +286,7 @@ def _attack(outcome: Outcome, boxes: Boxes, principle: Principle, pairs: int) ->
         np.argsort(rule.bar, kind="stable"),
         (starts, order, boxes.places, boxes.weights, boxes.records),
         _packed(boxes.trees),
-        (rule.counting, smallest, boxes.part, levels, _countable(outcome)),
+        (rule.counting, rule.tight, smallest, boxes.part, levels, _countable(outcome)),
     )
     records = boxes.records[targets]
     width = (boxes.high - boxes.low)[targets]
@@ -264,6 +298,7 @@ def _attack(outcome: Outcome, boxes: Boxes, principle: Principle, pairs: int) ->
         principle,
         rule.is_guaranteed,
         int(records.sum()),
+        int(records[some].sum()),
         int(cells.sum()),
         int(cells[weak < width].sum()),
         int(cells[left < width].sum()),
@@ -271,8 +306,9 @@ def _attack(outcome: Outcome, boxes: Boxes, principle: Principle, pairs: int) ->
         _mean(volume, records * some),
         int((records[:, None] * (finer > 0)).sum()),
         int(implied.sum()),
-        int(people.weights[people.wrong & people.published].sum()),
+        round(int(records.sum()) * people.share(people.wrong)),
         int(records[wrong_counts].sum()),
+        round(int(records.sum()) * people.share(people.located)),
         smallest,
         _median(people.before, people.weights),
         _median(people.after, people.weights),
@@ -319,7 +355,12 @@ class _Targets(NamedTuple):
     before: Integers
     after: Integers
     wrong: Mask
+    located: Mask
     certainty: tuple[Certainty, ...]
+
+    def share(self, mask: Mask) -> float:
+        """Return the share of published records in a mask of rows."""
+        return _mean(mask[self.published], self.weights[self.published], 0.0)
 
 
 def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _Targets:
@@ -342,7 +383,7 @@ def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _
     low, high, places = (
         np.ascontiguousarray(array[:, columns]) for array in (boxes.low, boxes.high, boxes.places[first])
     )
-    before, after, wrong, sure = candidates(
+    before, after, wrong, located, sure = candidates(
         places, boxes.row_class[first], low, high, rule.own, rule.bar, boxes.sizes,
         _common_values(outcome, boxes, secrets), hidden,
     )  # fmt: skip
@@ -355,7 +396,7 @@ def _known_targets(outcome: Outcome, boxes: Boxes, rule: _Rule, pairs: int) -> _
         )
         for s, name in enumerate(secrets)
     )
-    return _Targets(weights, boxes.row_class[first] >= 0, before, after, wrong, certainty)
+    return _Targets(weights, boxes.row_class[first] >= 0, before, after, wrong, located, certainty)
 
 
 def _common_values(outcome: Outcome, boxes: Boxes, secrets: list[str]) -> Codes:
@@ -380,9 +421,9 @@ def _some(number: int, most: int) -> Integers:
     return np.sort(np.random.default_rng(0).choice(number, max(1, most), replace=False)).astype(np.int64)
 
 
-def _mean(values: Floats, weights: Integers) -> float:
-    """Return the mean of values with weights; 1, as nothing is excluded, if there are none."""
-    return float((values * weights).sum() / weights.sum()) if weights.any() else 1.0
+def _mean(values: Floats | Mask, weights: Integers, nothing: float = 1.0) -> float:
+    """Return the mean of values with weights; by default 1, as nothing is excluded, if there are none."""
+    return float((values * weights).sum() / weights.sum()) if weights.any() else nothing
 
 
 def _median(values: Integers, weights: Integers) -> float:

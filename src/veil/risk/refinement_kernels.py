@@ -189,10 +189,10 @@ def _implied(
     A finer label has at least the records of the class that the others cannot hold. Also return whether the true
     numbers of records break a bound.
     """
-    counting, smallest, part, part_levels, countable = caps
+    counting, tight, smallest, part, part_levels, countable = caps
     node_at, offsets, _, starts, start_offsets = level_places
     row_starts, row_order, places, weights, records = rows
-    if counting == 0:
+    if counting == 0 or not tight[c, j]:
         return 0, False
     level, first, last = first_split(level_places, j, low[c, j], high[c, j])
     children = last - first + 1
@@ -258,13 +258,14 @@ def candidates(
     """Return for each row how many records may be its own, before and after the exclusions.
 
     `values` are the sensitive values that all records of a class share, by class and column; -1 if there is none.
-    Also returned are whether the row's own class is excluded, and whether its sensitive values are certain before
-    and after.
+    Also returned are whether the row's own class is excluded, whether no other that fits has a lower bar, and whether
+    its sensitive values are certain before and after.
     """
     rows, columns, secrets = places.shape[0], low.shape[1], values.shape[1]
     before = np.zeros(rows, np.int64)
     after = np.zeros(rows, np.int64)
     wrong = np.zeros(rows, np.bool_)
+    located = np.zeros(rows, np.bool_)
     sure = np.zeros((rows, secrets, 2), np.bool_)
     fitting = np.empty(low.shape[0], np.int64)
     for row in range(rows):
@@ -284,6 +285,7 @@ def candidates(
         before[row] = suppressed
         after[row] = suppressed if lowest == np.inf else 0
         wrong[row] = row_class[row] < 0 and lowest < np.inf
+        located[row] = row_class[row] >= 0 and bar[row_class[row]] == lowest
         for at in range(count):
             c = fitting[at]
             before[row] += sizes[c]
@@ -302,4 +304,4 @@ def candidates(
                     value = shared if value == -2 or value == shared else -1
                 hidden = suppressed > 0 and (when == 0 or lowest == np.inf)
                 sure[row, s, when] = value >= 0 and not hidden
-    return before, after, wrong, sure
+    return before, after, wrong, located, sure

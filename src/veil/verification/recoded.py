@@ -97,7 +97,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
         findings += verify_lost_rows(before, suppressed_mask, allowed)
     elif allowed is not None:
         findings.append(verify_suppressed(prepared.records(suppressed_mask), allowed))
-    return Verification(tuple(findings))
+    return Verification(tuple(findings), plan.recoding.by_construction)
 
 
 def _verify_rows(outcome: Outcome) -> Finding:

@@ -18,9 +18,9 @@ from veil import DistinctLDiversity, KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
 from veil.masking import RankSwapping
-from veil.recoding import FromTheStart
+from veil.recoding import Cells, FromTheStart, Subtree
 from veil.risk import refine
-from veil.risk.concerns.concern import Concern
+from veil.risk.concerns.concern import Concern, percent
 from veil.risk.concerns.leaks import hide, neighbours, share_revealed
 
 
@@ -276,15 +276,32 @@ def in_passes(models: object, **options: Any) -> Release:
 
 
 def test_labels_chosen_record_by_record_say_who_is_not_in_a_class() -> None:
-    found = concern(in_passes(KAnonymity(5), local=FromTheStart(50)), "labels exclude values")
+    found = concern(in_passes(KAnonymity(5), recoding=FromTheStart(50)), "labels exclude values")
     assert found is not None
     assert "Recode all records alike" in found.step
     assert "lose values" in found.statement
     assert concern(in_passes(KAnonymity(5)), "labels exclude values") is None
 
 
+@pytest.mark.parametrize("recoding", [Cells(), Cells(coarsening=0.02), Cells(coarsening=0.1), Subtree()])
+def test_what_labels_exclude_is_looked_for_in_the_release_itself(recoding: Any) -> None:
+    release = in_passes(KAnonymity(5), recoding=recoding, time_limit=0.5)
+    attack, found = refine(release)[0], concern(release, "labels exclude values")
+    downcoded = attack.credibly_downcoded / attack.records
+    narrowed = attack.narrowed_share if attack.is_credible else 0
+    assert (found is not None) == bool(attack.newly_certain or max(narrowed, downcoded) >= 0.01)
+    if found is not None and attack.principle == "price":
+        for share in (attack.narrowed_share, downcoded, attack.wrong_share, attack.error_ratio):
+            assert percent(share) in found.statement
+    if isinstance(recoding, Subtree):
+        assert (attack.principle, attack.narrowed) == ("cut", 0)
+    if isinstance(recoding, Cells) and recoding.coarsening == 0.1:
+        assert attack.error_ratio > 0.1
+        assert not attack.is_credible
+
+
 def test_with_diversity_no_value_becomes_certain_by_excluding() -> None:
-    release = in_passes([KAnonymity(5), DistinctLDiversity("ill", 2)], local=FromTheStart(50))
+    release = in_passes([KAnonymity(5), DistinctLDiversity("ill", 2)], recoding=FromTheStart(50))
     order, price = refine(release)
     assert order.is_guaranteed
     assert order.newly_certain == price.newly_certain == 0
@@ -292,7 +309,7 @@ def test_with_diversity_no_value_becomes_certain_by_excluding() -> None:
 
 
 def test_attacks_and_the_report_have_the_refinements_of_the_release_itself(tmp_path: Path) -> None:
-    release = in_passes(KAnonymity(5), local=FromTheStart(50))
+    release = in_passes(KAnonymity(5), recoding=FromTheStart(50))
     tried = release.attacks()
     assert [each.principle for each in tried.refinements] == ["order", "price"]
     assert tried.refinements == refine(release)

@@ -52,7 +52,7 @@ def random_release(
             quasi_identifiers={f"q{j}": h.table(tree) for j, tree in enumerate(trees)},
             sensitive=["ill"],
             models=veil.KAnonymity(rng.randint(2, 3)) if models is None else models,
-            local=mode,
+            recoding=mode or "full-domain",
             **({"person": None} | limit | options),
         )
     except (ImpossibleError, NoSolutionError):

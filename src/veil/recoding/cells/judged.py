@@ -205,7 +205,7 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class _Texts:
+class Texts:
     """The texts of all labels as numbers, with the costs of cells; see `judged_labels`."""
 
     starts: Integers
@@ -218,7 +218,7 @@ class _Texts:
     columns: tuple[range, ...]
 
     @staticmethod
-    def of(problem: CellProblem) -> _Texts:
+    def of(problem: CellProblem) -> Texts:
         """Number the texts that the plan allows."""
         columns = len(problem.hierarchies)
         heights = np.array([hierarchy.height + 1 for hierarchy in problem.hierarchies])
@@ -261,7 +261,7 @@ class _Texts:
             cheapest.append(levels.reshape(-1))
             filled += texts.size
             ranges.append(range(first, len(lowest)))
-        return _Texts(
+        return Texts(
             starts, heights, np.concatenate(flat), np.concatenate(costs), np.concatenate(cheapest),
             np.array(lowest, np.int32), np.array(highest, np.int32), tuple(ranges),
         )  # fmt: skip
@@ -289,7 +289,7 @@ class _Search:
         self.start, self.judge = start, Judge(prepared, models)
         self.problem = problem = CellProblem.of(prepared, self.judge.smallest)
         self.random = np.array([seed * 2 + 0x9E3779B97F4A7C15], np.uint64)
-        self.texts = texts = _Texts.of(problem)
+        self.texts = texts = Texts.of(problem)
         rows, columns = problem.codes.shape
         self.space = _space(prepared, models, problem, texts)
         self.most = max(16, min(4096, rows // (4 * self.judge.smallest)))
@@ -392,7 +392,7 @@ class _Search:
         return self.start if rejected.any() else CellRecoding(levels, suppressed)
 
 
-def _space(prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProblem, texts: _Texts) -> Space:
+def _space(prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProblem, texts: Texts) -> Space:
     """Return what the kernels read, with the rows of each text."""
     rows = len(problem.codes)
     starts, listed, filled = np.zeros(texts.lowest.size + 1, np.int64), [], 0

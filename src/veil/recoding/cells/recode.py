@@ -31,7 +31,7 @@ from veil.recoding.cells.judged import Judge, improve, why_not
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.solve import solve
 from veil.recoding.passes import Recoder
-from veil.recoding.problem import UNIT, CellProblem
+from veil.recoding.problem import CellProblem
 from veil.recoding.solution import RowRecoding
 
 PASSES = FromTheStart(1000)
@@ -87,15 +87,9 @@ def recode_cells(
         prepared, models, start, seconds=left(), threads=threads, cancel=cancel, progress=progress
     )
     return RowRecoding(
-        recoding.levels, recoding.suppressed, _cost(problem, recoding), "cancelled" if cancel() else "time limit",
+        recoding.levels, recoding.suppressed, problem.total_cost(recoding.levels, recoding.suppressed), "cancelled" if cancel() else "time limit",
         prices=prices, suppression_price=suppression_price,
     )  # fmt: skip
-
-
-def _cost(problem: CellProblem, recoding: CellRecoding) -> int:
-    costs = problem.cost_of(recoding.levels)
-    costs[recoding.suppressed] = UNIT
-    return int(costs @ problem.counts)
 
 
 def _start(
@@ -127,7 +121,7 @@ def _start(
         starts += [recoding] if _is_within_limit(prepared, recoding) else []
     if not starts:  # there is none, or the time was over
         start_at_optimum()
-    return min(starts, key=lambda each: _cost(problem, each))
+    return min(starts, key=lambda each: problem.total_cost(each.levels, each.suppressed))
 
 
 def _levels_of(recoder: Recoder) -> CellRecoding:

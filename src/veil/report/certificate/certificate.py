@@ -28,7 +28,7 @@ from veil.report.certificate.digest import fingerprint
 from veil.report.certificate.disclosed_input import input_to_disclose, spell_input
 from veil.report.certificate.keys import AnyKey, PrivateKey
 from veil.report.certificate.linked_tables import certified_tables
-from veil.report.certificate.promises import check_models, published_table, spell_finding
+from veil.report.certificate.promises import by_construction, check_models, published_table, spell_finding
 from veil.report.certificate.signature import signed
 from veil.report.content.withheld import spell_models
 from veil.risk.concerns.collect import acknowledged_by
@@ -80,6 +80,7 @@ def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     if outcome.roles.suppressed_rows == "keep cells":
         promises["every_row_judged"] = True
     specs = promises["models"] = spell_models(outcome.models, outcome.table)
+    promises |= by_construction(outcome)
     stated = [each.promise for each in outcome.verification.findings[: len(specs)]]
     facts = Input()
     if any(model.compares_with for model in outcome.models):

@@ -21,7 +21,7 @@ from veil.published.linked_tables import joined_view
 from veil.published.table import Published
 from veil.report.certificate.digest import fingerprint
 from veil.report.certificate.disclosed_input import input_to_disclose, spell_input
-from veil.report.certificate.promises import check_models, read_model, spell_finding
+from veil.report.certificate.promises import by_construction, check_models, read_model, spell_finding
 from veil.report.content.withheld import spell_models
 from veil.tables import read
 from veil.tables.arrow import normalize
@@ -50,6 +50,7 @@ def certified_tables(outcome: Outcome) -> dict[str, Any]:
         "flag": None,
         "person": {"column": stacked.person, "knows": "all rows"},
         "models": spell_models(plan.models, outcome.table),
+        **by_construction(outcome),
     }
     facts = Input()
     if any(model.compares_with for model in plan.models):

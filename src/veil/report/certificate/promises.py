@@ -13,7 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from veil.base.references import untrusted
 from veil.errors import VeilError
 from veil.models.base import PrivacyModel
-from veil.published.finding import Finding
+from veil.outcome.outcome import Outcome
+from veil.published.finding import BY_CONSTRUCTION, Finding
 from veil.published.owners import owners_shown
 from veil.published.table import Published
 from veil.report.content.withheld import withholds_part
@@ -91,3 +92,9 @@ def spell_finding(promise: str, finding: Finding) -> dict[str, Any]:
     """Return the finding of a promise as plain data."""
     measured = finding.measured if finding.holds else None
     return {"promise": promise, "found": measured, "checkable": finding.checked}
+
+
+def by_construction(outcome: Outcome) -> dict[str, Any]:
+    """Return what the recoding of a plan does and no table shows, as a part of the promises of a certificate."""
+    done = () if outcome.recoding is None else outcome.recoding.by_construction
+    return {"stated": [{"promise": each, "found": BY_CONSTRUCTION} for each in done]} if done else {}

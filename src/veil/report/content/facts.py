@@ -401,7 +401,8 @@ def _verification(
             {"promise": f.promise, "found": measured, "holds": f.holds}
             for f, measured in zip(findings, texts, strict=True)
         ]
-        declared = outcome.verification.open_questions if outcome.plan is None else ()
+        plan = outcome.plan
+        declared = outcome.verification.open_questions if plan is None else plan.recoding.by_construction
         return [*entries, *({"promise": each, "found": BY_CONSTRUCTION, "holds": None} for each in declared)]
     checked = [
         {"promise": each["promise"], "found": each["found"] or "not checked", "holds": True}

@@ -66,7 +66,7 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 def _refinements(attacks: list[dict[str, Any]]) -> list[Block]:
     """Return what labels say about who is not in a class, if records have labels of their own."""
-    if not any(each["principle"] == "price" for each in attacks):
+    if not any(each["principle"] in ("price", "cut") for each in attacks):
         return []
     lines: list[tuple[str, Any]] = [
         (text("annex.refined_narrowed"), lambda each: percent(each["narrowed_share"])),
@@ -78,6 +78,7 @@ def _refinements(attacks: list[dict[str, Any]]) -> list[Block]:
         (text("annex.refined_below"), lambda each: number(each["below"])),
         (text("annex.refined_certain"), lambda each: number(each["newly_certain"])),
         (text("annex.refined_wrong"), lambda each: percent(each["wrong_share"])),
+        (text("annex.refined_ratio"), lambda each: percent(each["error_ratio"])),
     ]  # fmt: skip
     headings = (text("annex.measure"), *(text(f"annex.refined_by_{each['principle']}") for each in attacks))
     rows = tuple((name, *(spell(each) for each in attacks)) for name, spell in lines)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from veil.base.wording import Phrase
 from veil.risk.concerns.concern import Concern, percent
 from veil.risk.concerns.context import SAMPLE, Codes, ReleaseContext, Rows, can_be_compared, whole_groups
-from veil.risk.refinement import refinements
+from veil.risk.refinement import Refinement, refinements
 from veil.tables.columns import encode_values, is_quantity, is_text, ranks
 
 REVEALS = 0.5
@@ -287,26 +287,40 @@ def _ranks(places: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def excluding_labels(context: ReleaseContext) -> Iterator[Concern]:
-    """Find labels chosen record by record that say who is not in a class."""
+    """Find labels, chosen by record or by value, that say who is not in a class."""
     if context.is_private or len(context.outcome.parts) < 2:
         return
     attack = next(refinements(context.outcome, _PAIRS), None)
-    if attack is None or not attack.is_credible:
+    if attack is None:
         return
+    narrowed = attack.narrowed_share if attack.is_credible else 0.0
     downcoded = attack.credibly_downcoded / attack.records
-    if attack.newly_certain or max(attack.narrowed_share, downcoded) >= _EXCLUDED:
-        yield Concern(
-            "labels exclude values",
-            (),
-            Phrase(
-                "Labels were chosen record by record, as fine as possible, and so say who is not in a class: {narrowed} of "
-                "the generalized cells lose values, {downcoded} of the records could be published more finely, and "
-                "{certain:,} sensitive values become certain to somebody who knows the quasi-identifiers. No class "
-                "becomes smaller.",
-                narrowed=percent(attack.narrowed_share),
-                downcoded=percent(downcoded),
-                certain=attack.newly_certain,
-            ),
-            "Recode all records alike, which excludes nothing, or add a model for sensitive columns, such as "
-            "DistinctLDiversity: with it, no value becomes certain.",
+    if attack.newly_certain or max(narrowed, downcoded) >= _EXCLUDED:
+        yield Concern("labels exclude values", (), _excluded(attack, downcoded), _EXCLUSION_STEP)
+
+
+_EXCLUSION_STEP = (
+    "Recode all records alike, which excludes nothing, or add a model for sensitive columns, such as "
+    "DistinctLDiversity: with it, no value becomes certain."
+)
+
+
+def _excluded(attack: Refinement, downcoded: float) -> Phrase:
+    """Return what somebody can conclude from labels, and how often that is wrong."""
+    if attack.principle == "cut":
+        return Phrase(
+            "One label was chosen for each value, as fine as possible. No value is excluded from a class, but "
+            "{downcoded} of the records could be published more finely.",
+            downcoded=percent(downcoded),
         )
+    return Phrase(
+        "Labels were chosen record by record, as fine as possible, and so say who is not in a class: {narrowed} of "
+        "the generalized cells lose values, {downcoded} of the records could be published more finely, and "
+        "{certain:,} sensitive values become certain to somebody who knows the quasi-identifiers. True values are "
+        "excluded in {wrong} of the records, {ratio} of how often that would happen at random. No class becomes smaller.",
+        narrowed=percent(attack.narrowed_share),
+        downcoded=percent(downcoded),
+        certain=attack.newly_certain,
+        wrong=percent(attack.wrong_share),
+        ratio=percent(attack.error_ratio),
+    )

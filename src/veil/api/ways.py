@@ -25,7 +25,7 @@ from veil.api.mask import mask
 from veil.api.release import Release
 from veil.api.trial import plan_from
 from veil.base.html import html_table
-from veil.base.progress import ProgressLike, following
+from veil.base.progress import Progress, ProgressLike, following
 from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
 from veil.masking.microaggregation.methods import MDAV
 from veil.masking.partition.mondrian import Mondrian
@@ -203,7 +203,7 @@ def compare_ways(
             tracker.phase(name)
             start = time.process_time()
             try:
-                release = _release(source, plan, name, format, threads, time_limit, cancel)
+                release = _release(source, plan, name, format, threads, time_limit, tracker, cancel)
             except VeilError as error:
                 results.append(Way(name, problem=str(error)))
                 continue
@@ -242,13 +242,14 @@ def _release(
     format: Format | None,
     threads: int | None,
     time_limit: float,
+    progress: Progress,
     cancel: Callable[[], bool] | None,
 ) -> Release:
     if name in ("Mondrian", "microaggregation"):
-        return mask(source, _method(plan, name), person=plan.person, format=format, progress=False)
+        return mask(source, _method(plan, name), person=plan.person, format=format, progress=progress)
     changed = replace(plan, recoding=by_name(name), time_limit=time_limit)
     return anonymize(
-        source, changed, format=format, engine="memory", threads=threads, progress=False, cancel=cancel
+        source, changed, format=format, engine="memory", threads=threads, progress=progress, cancel=cancel
     )
 
 

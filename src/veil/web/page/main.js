@@ -56,7 +56,7 @@ function PromiseBar() {
         ["bar.k", class_(release.risk.before.highest), class_(release.risk.after.highest), "promises", (x) => number(x)],
         ["bar.highest", release.risk.before.highest, release.risk.after.highest, "risk", percent],
         ["bar.unique", release.risk.before.uniques, release.risk.after.uniques, "risk", percent],
-        ["bar.lost", 0, release.measures.loss, "use", percent],
+        ["bar.lost", 0, release.recoding?.score ?? release.measures.loss, "use", percent],
         ["bar.suppressed", 0, release.suppressed / Math.max(1, release.records), "use", percent],
       ]
     : [];

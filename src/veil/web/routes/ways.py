@@ -32,7 +32,7 @@ class WaysBody(TableAndRecipe):
     )
     target: Name | None = None
     attacks: Annotated[bool, Field(description="takes as long as the releases themselves")] = False
-    time_limit: Annotated[float, Field(gt=0, le=3600, description="seconds for each search")] = 10.0
+    time_limit: Annotated[float, Field(gt=0, le=600, description="seconds for each search")] = 10.0
 
 
 @router.post("/ways", status_code=HTTPStatus.ACCEPTED)

@@ -36,13 +36,20 @@ function Curve({ curve, live }) {
     <figcaption class="quiet">${said}${live && bound !== null && last[1] > 0 ? `. ${t("search.atmost", { gap: percent(Math.max(0, 1 - bound / last[1])) })}` : ""}</figcaption></figure>`;
 }
 
+/** A curve that goes on, as far as its task has come. */
+const untilNow = (task) => [...task.curve, [task.elapsed, ...task.curve.at(-1).slice(1)]];
+
 /** The curve of the search that made a release: with its bound, if this page has seen it. */
-const curveOf = (release) => [...state.tasks.values()].find((task) => task.result?.release === release.id && task.curve?.length)?.curve ?? (release.search ?? release.recoding).curve.map(([seconds, , score]) => [seconds, score, null]);
+function curveOf(release) {
+  const task = [...state.tasks.values()].find((each) => each.result?.release === release.id && each.curve?.length);
+  if (task) return release.recoding ? untilNow(task) : task.curve; // which uses all of the time it has
+  return (release.search ?? release.recoding).curve.map(([seconds, , score]) => [seconds, score, null]);
+}
 
 /** A search while it runs. */
 function Live({ task }) {
   if (!task?.curve?.length) return null;
-  return html`<${Curve} curve=${[...task.curve, [task.elapsed, ...task.curve.at(-1).slice(1)]]} live=${true} />`;
+  return html`<${Curve} curve=${untilNow(task)} live=${true} />`;
 }
 
 function Levels() {

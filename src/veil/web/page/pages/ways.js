@@ -71,7 +71,7 @@ export function Ways() {
   if (task && comparison.asked) comparison.task ??= task.id;
   return html`<section class="card compare-ways"><h2>${t("ways")}</h2><p class="quiet">${t("ways.about")}</p>
     <fieldset class="row"><legend class="hidden">${t("search.way")}</legend>${WAYS.map((each) => html`<label class="inline"><input type="checkbox" checked=${ways.includes(each)} onChange=${(event) => setWays(event.target.checked ? [...ways, each] : ways.filter((one) => one !== each))} /> ${t(`way.${each}`)}</label>`)}</fieldset>
-    <p class="row"><label>${t("ways.limit")} <${Typed} type="number" min="1" max="3600" value=${limit} onTake=${(text) => setLimit(Math.min(3600, Math.max(1, Number(text) || 10)))} /> s</label>
+    <p class="row"><label>${t("ways.limit")} <${Typed} type="number" min="1" max="600" value=${limit} onTake=${(text) => setLimit(Math.min(600, Math.max(1, Number(text) || 10)))} /> s</label>
       <label>${t("ways.target")} <select value=${target} onChange=${(event) => setTarget(event.target.value)}><option value="">${t("risk.none")}</option>${[...columnsOf("sensitive"), ...columnsOf("insensitive")].map((name) => html`<option value=${name}>${name}</option>`)}</select></label>
       <label><input type="checkbox" checked=${attacks} onChange=${(event) => setAttacks(event.target.checked)} /> ${t("ways.try")}</label></p>
     <p class="row"><button disabled=${Boolean(task) || !ways.length} onClick=${compare}>${t("ways.go")}</button></p>

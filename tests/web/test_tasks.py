@@ -30,11 +30,12 @@ def test_a_task_that_is_stopped_is_over_at_once_and_leaves_nothing():
     assert (task.state, task.result) == ("cancelled", None)
 
 
-def test_a_search_that_is_stopped_keeps_the_best_so_far():
+@pytest.mark.parametrize("phase", ["searching", "recoding cells", "recoding, pass 3", "improving cells"])
+def test_a_search_that_is_stopped_keeps_the_best_so_far(phase):
     begun, go_on = threading.Event(), threading.Event()
 
     def work(task):
-        task.report_progress(web_tasks.SEARCHING, 0, 0, "")
+        task.report_progress(phase, 0, 0, "")
         begun.set()
         go_on.wait(60)
         assert task.is_stopped()

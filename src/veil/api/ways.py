@@ -243,7 +243,7 @@ def compare_ways(
             tracker.phase(name)
             start = time.process_time()
             try:
-                release = _release(source, plan, name, format, threads, time_limit, cancel)
+                release = _release(source, plan, name, format, threads, time_limit, tracker, cancel)
             except VeilError as error:
                 results.append(Way(name, problem=str(error)))
                 continue
@@ -344,13 +344,14 @@ def _release(
     format: Format | None,
     threads: int | None,
     time_limit: float,
+    progress: Progress,
     cancel: Callable[[], bool] | None,
 ) -> Release:
     if name in ("Mondrian", "microaggregation"):
-        return mask(source, _method(plan, name), person=plan.person, format=format, progress=False)
+        return mask(source, _method(plan, name), person=plan.person, format=format, progress=progress)
     changed = replace(plan, recoding=by_name(name), time_limit=time_limit)
     return anonymize(
-        source, changed, format=format, engine="memory", threads=threads, progress=False, cancel=cancel
+        source, changed, format=format, engine="memory", threads=threads, progress=progress, cancel=cancel
     )
 
 

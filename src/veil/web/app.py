@@ -25,7 +25,7 @@ from veil.web.workbench import Workbench
 PAGE = Path(str(files("veil.web").joinpath("page")))
 ROUTES = (
     *("sessions", "tables", "catalogue", "plan", "projects", "tasks", "questions", "budgets", "promises"),
-    *("verify", "help", "releases", "search", "risks", "utility", "delivery"),
+    *("verify", "help", "releases", "search", "ways", "risks", "utility", "delivery"),
 )
 """The subjects of the API, in the order of its description."""
 

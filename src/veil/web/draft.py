@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -336,6 +336,20 @@ _MERGED = ("roles", "treatments", "hierarchies", "levels", "linked", "about")
 def checked_recipe(data: Mapping[str, Any]) -> Recipe:
     """Read an untrusted recipe; refuse files and keys of this machine in it."""
     return Recipe.from_elsewhere(data, [KEY_FILE])
+
+
+def without_fields(document: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return a recipe whose steps lack some fields."""
+    steps = document.get("steps")
+    if not isinstance(steps, list):
+        return dict(document)
+    shorter = [
+        {name: value for name, value in step.items() if name not in names}
+        if isinstance(step, Mapping)
+        else step
+        for step in steps
+    ]
+    return {**document, "steps": shorter}
 
 
 def with_key(plan: Plan, key: Path | None) -> Plan:

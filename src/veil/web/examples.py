@@ -90,6 +90,12 @@ EXAMPLES = (
         {"table": "{table}", "quasi_identifiers": ["age", "sex"], "sensitive": ["diagnosis"]},
     ),
     Example("anonymize", "POST", "/releases", {"table": "{table}", "recipe": RECIPE}, gives="release"),
+    Example(
+        "compare ways",
+        "POST",
+        "/ways",
+        {"table": "{table}", "recipe": RECIPE, "ways": ["full-domain", "cells"], "time_limit": 2},
+    ),
     Example("look at the release", "GET", "/releases/{release}"),
     Example("risk", "POST", "/releases/{release}/risk", {"threshold": 0.2}),
     Example("utility", "POST", "/releases/{release}/utility", {"targets": ["diagnosis"]}),

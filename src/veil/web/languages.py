@@ -10,11 +10,12 @@ import functools
 import json
 import re
 from importlib import resources
-from typing import Literal
+from typing import Literal, get_args
 
 from veil.base.wording import Phrase
 
 Language = Literal["en", "de"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 
 def translate(text: str, language: Language) -> str:

@@ -28,8 +28,11 @@ Work = Callable[["Task"], object]
 MOST_POINTS = 200
 """Points of the curve of a search; if there are more, every second one is dropped."""
 
-SEARCHING = "searching"
-"""The phase in which the library polls `cancel` and a stopped task keeps the best solution so far."""
+SEARCHING = ("searching", "recoding", "improving")
+"""Beginnings of the phases in which the library polls `cancel` and a stopped task keeps the best solution so far."""
+
+PRIVATE = "searching and drawing"
+"""A phase without one, as the best so far would not be private."""
 
 
 class Cancelled(Exception):
@@ -160,7 +163,7 @@ class Task:
         with self._lock:
             if self._committed:
                 return
-            self.keeps_best = self.phase == SEARCHING
+            self.keeps_best = self.phase.startswith(SEARCHING) and self.phase != PRIVATE
             self._stop.set()
         if not self.keeps_best:
             self._end("cancelled")

@@ -47,7 +47,7 @@ def test_scripts_and_styles_come_from_here_only():
 def test_the_page_is_light():
     """All pages together, over the wire, where they are packed: well below the 150 KB that one may have."""
     everything = [*SCRIPTS, PAGE / "index.html", PAGE / "style.css", PAGE / "words" / "en.json"]
-    assert sum(len(gzip.compress(path.read_bytes(), 9)) for path in everything) <= 100_000
+    assert sum(len(gzip.compress(path.read_bytes(), 9)) for path in everything) <= 110_000
 
 
 def test_what_is_typed_survives_what_is_drawn_meanwhile():

@@ -175,3 +175,32 @@ def test_whoever_cancels_waits_for_no_phase(further: tuple[m.PrivacyModel, ...])
         problem = CellProblem.of(prepared, 4)
         costs = np.where(recoding.suppressed, UNIT, problem.cost_of(recoding.levels))
         assert recoding.cost == costs @ problem.counts
+
+
+class Losses(Progress):
+    """The losses that a search reports, with their bounds."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, float | None]] = []
+
+    def better(self, best: float | None, bound: float | None) -> None:
+        assert best is not None
+        self.seen.append((best, bound))
+
+
+@pytest.mark.parametrize("further", [(), (m.DistinctLDiversity("S", 2),)])
+@pytest.mark.parametrize("quality", [Loss(), Loss(factor=0.1, weights={"q": 0.2, "r": 1})])
+def test_what_it_reports_are_losses_of_cells_from_the_start_on(
+    further: tuple[m.PrivacyModel, ...], quality: Loss
+) -> None:
+    """Searches for a start score nodes otherwise, and prove bounds of nodes only."""
+    random = np.random.default_rng(3)
+    table = pa.table({name: random.integers(0, 30, 500) for name in "qrS"})
+    trees = {name: h.intervals(5, 10) for name in "qr"}
+    plan = Plan(trees, [m.KAnonymity(4), *further], sensitive="S", quality=quality, person=None)
+    losses = Losses()
+    solution = recoded(prepare(table, plan), 0.5, progress=losses)
+    seen = [loss for loss, _ in losses.seen]
+    assert seen[0] == max(seen) <= 1
+    assert min(seen) == pytest.approx(solution.cost / (UNIT * 500))
+    assert all(bound is None or bound <= loss for loss, bound in losses.seen)

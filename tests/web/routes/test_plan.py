@@ -132,3 +132,23 @@ def test_levels_single_out_people_where_people_are_counted(client):
 def test_hierarchies_are_shared_with_python():
     """What the page sends is a hierarchy of a recipe."""
     assert Recipe(**generalize_data(**RECIPE)).plan().quasi_identifiers["age"] == h.intervals(5, 10, 20)
+
+
+def test_the_plan_says_which_ways_of_recoding_it_refuses(client, table):
+    columns = client.get(f"/api/v1/tables/{table}").json()["columns"]
+    roles = dict.fromkeys(columns, "drop") | dict.fromkeys(QUASI, "quasi-identifying")
+    told = client.change(roles=roles, hierarchies=QUASI, person=None, models=RECIPE["models"])
+    assert told["refused"] == {}
+    told = client.change(suppression_limit=0.05)
+    assert told["refused"].keys() == {"FromTheStart"}
+    told = client.change(quality="discernibility", recoding={"kind": "Cells"})
+    assert told["refused"].keys() == {"FromTheStart", "Cells", "Subtree"}
+    assert told["problem"] == told["refused"]["Cells"]
+    assert client.change(recoding=None)["problem"] is None
+    told = client.change(recoding={"kind": "FromTheStart"})
+    assert told["problem"] == told["refused"]["FromTheStart"]
+    subset = {"kind": "DeltaPresence", "minimum": 0, "maximum": 0.5, "subset": "age >= 30"}
+    assert len(client.change(recoding=None, models=[subset])["refused"]) == 6  # all but the full domain
+    told = client.change(models=[{"kind": "KAnonymity", "k": 0}])
+    assert told["problem"]
+    assert told["refused"] == {}  # something else is wrong

@@ -150,3 +150,32 @@ def test_a_person_with_several_rows_is_asked_about(client):
             person="patient_id",
         ).share
     )
+
+
+@pytest.mark.parametrize("kind", ["Cells", "Subtree"])
+def test_a_release_whose_records_have_labels_of_their_own_is_looked_at_like_any_other(client, table, kind):
+    recipe = generalize_data(**{**RECIPE, "person": None, "recoding": {"kind": kind}, "time_limit": 2})
+    made = client.result(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}))["release"]
+    place = f"/api/v1/releases/{made}"
+    told = client.get(place).json()
+    assert told["holds"]
+    assert told["search"] is None
+    recoding = told["recoding"]
+    assert (recoding["kind"], recoding["score"] >= recoding["lower_bound"] >= 0) == (kind, True)
+    assert recoding["curve"] == sorted(recoding["curve"], key=lambda each: each[0])
+    assert recoding["sentence"]["en"] != recoding["sentence"]["de"]
+    for path in ("nodes", "nodes/evaluate", "prices", "apply"):  # there are no others
+        assert (
+            client.post(f"{place}/{path}", json={} if path == "nodes" else {"levels": {}}).status_code == 422
+        )
+    assert len(client.post(f"{place}/rows", json={"by_class": True}).json()["rows"]) == 100
+    assert client.post(f"{place}/distribution", json={"column": "age", "coarsened": True}).status_code == 200
+    assert client.post(f"{place}/pairs", json={"row": "age", "column": "diagnosis"}).status_code == 200
+    assert client.result(client.post(f"{place}/risk", json={}))["after"]
+    assert client.result(client.post(f"{place}/utility", json={}))["utility"]
+    assert client.result(client.post(f"{place}/associations"))
+    for path in ("table.csv", "report.html", "certificate", "recipe"):
+        answer = client.get(f"{place}/{path}")
+        assert answer.status_code == 200, answer.text
+        if path == "certificate":
+            assert "lower_bound" not in answer.text

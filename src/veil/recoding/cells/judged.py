@@ -108,7 +108,7 @@ def improve(
     search = _Search(prepared, models, start, seed)
     with following(progress) as tracker:
         tracker.phase("improving cells")
-        search.run(_Budget(seconds, clock, cancel or (lambda: False)), tracker.advance)
+        search.run(_Budget(seconds, clock, cancel or (lambda: False)), tracker)
     return search.result()
 
 
@@ -315,9 +315,10 @@ class _Search:
         self.tally = np.zeros(6, np.int64)
         self.rounds = self.proposed = self.accepted = 0
 
-    def run(self, budget: _Budget, advance: Callable[..., object]) -> None:
+    def run(self, budget: _Budget, progress: Progress) -> None:
         """Make rounds until the time is over."""
-        idle = 0
+        idle, whole = 0, UNIT * max(1, self.problem.records)
+        progress.better(self.best / whole, None)
         attempts = 8
         while not budget.over and idle < 50:
             share = budget.share
@@ -328,7 +329,8 @@ class _Search:
             if self.cost < self.best:
                 self.best = self.cost
                 self.groups, self.labels = self.state.groups.copy(), self.state.labels[: self.classes].copy()
-            advance(int(1000 * min(1.0, share)), 1000, "")
+                progress.better(self.best / whole, None)
+            progress.advance(int(1000 * min(1.0, share)), 1000, f"loss {self.best / whole:.6g}")
 
     def round(self, temperature: float, attempts: int) -> int:
         """Propose moves, judge them, and carry out those that are accepted. Return how many."""

@@ -105,12 +105,13 @@ def _start(
     plan = replace(prepared.plan, time_limit=max(seconds, 0.01))
     in_passes = replace(prepared, plan=PASSES.first(replace(plan, suppression_limit=0.0)))
     problem = CellProblem.of(prepared, judge.smallest)
-    options: dict[str, Any] = {"threads": threads, "progress": progress, "cancel": cancel}
+    options: dict[str, Any] = {"threads": threads, "progress": _WithoutScores(progress), "cancel": cancel}
     starts: list[CellRecoding] = []
 
     def start_at_optimum() -> None:
         choice = search_best(replace(prepared, plan=plan), **options)
         starts.append(_levels_of(Recoder.of_choice(prepared, choice)))
+        progress.better(_cost(problem, starts[-1]) / (UNIT * max(1, problem.records)), None)
 
     with suppress(NoSolutionError):
         start_at_optimum()
@@ -122,6 +123,13 @@ def _start(
     if not starts:  # there is none, or the time was over
         start_at_optimum()
     return min(starts, key=lambda each: problem.total_cost(each.levels, each.suppressed))
+
+
+class _WithoutScores(Progress):
+    """Progress of a search for a start, whose scores and bounds are not those of cells."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.phase, self.advance = progress.phase, progress.advance  # type: ignore[method-assign]
 
 
 def _levels_of(recoder: Recoder) -> CellRecoding:

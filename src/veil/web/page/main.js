@@ -19,7 +19,9 @@ function standing(name) {
   if (here && missing[0] === here) return ["attention", t(`missing.${here.what}`, { columns: here.columns })];
   if (missing.some((each) => STEPS.indexOf(each.step) < STEPS.indexOf(name))) return ["empty"];
   if (name === "roles" || name === "levels") return ["done"];
-  if (name === "promises") return state.plan.problem ? ["attention", state.plan.problem] : ["done"];
+  const refused = Object.keys(state.plan.refused).length > 0 && state.plan.draft.recoding; // the rest of the plan is all right
+  if (name === "promises") return state.plan.problem && !refused ? ["attention", state.plan.problem] : ["done"];
+  if (name === "search" && state.plan.problem && refused) return ["attention", state.plan.problem];
   if (!state.release) return ["empty"];
   if (state.release.outdated) return ["outdated", t("outdated")];
   if (name === "release" && !state.release.holds) return ["attention", t("release.broken")];
@@ -56,7 +58,7 @@ function PromiseBar() {
         ["bar.k", class_(release.risk.before.highest), class_(release.risk.after.highest), "promises", (x) => number(x)],
         ["bar.highest", release.risk.before.highest, release.risk.after.highest, "risk", percent],
         ["bar.unique", release.risk.before.uniques, release.risk.after.uniques, "risk", percent],
-        ["bar.lost", 0, release.measures.loss, "use", percent],
+        ["bar.lost", 0, release.recoding?.score ?? release.measures.loss, "use", percent],
         ["bar.suppressed", 0, release.suppressed / Math.max(1, release.records), "use", percent],
       ]
     : [];

@@ -72,14 +72,16 @@ export function Running({ task, onStop }) {
   return html`<div class="running" role="group" aria-label=${t(`task.${task.kind}`)}>
     <span>${[...new Set([t(`task.${task.kind}`), capital(phase(task.phase))])].filter(Boolean).join(" · ")}</span>
     <progress max=${task.total || 1} value=${task.total ? task.done : undefined} aria-label=${phase(task.phase)}></progress>
-    <span class="quiet">${task.note} ${number(task.elapsed, 1)} s</span>
+    <span class="quiet">${[noted(task.note), `${number(task.elapsed, 1)} s`].filter(Boolean).join(" · ")}</span>
     <button onClick=${() => onStop(task)}>${t("stop")}</button>
   </div>`;
 }
 
+const noted = (note) => note.replace(/^loss (.*)/, (_, loss) => `${t("explore.loss")} ${number(Number(loss), 4)}`);
+
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-export const phase = (name) => state.words[`phase.${name}`] ?? name;
+export const phase = (name) => state.words[`phase.${name}`] ?? name.replace(/^recoding, pass (\d+)$/, (_, pass) => t("phase.pass", { pass }));
 
 const ATTACKS = ["record linkage", "attribute linkage", "table linkage", "probabilistic"];
 

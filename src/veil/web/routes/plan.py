@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +20,14 @@ from veil.hierarchies import Categories, Preview, ProposedHierarchy, preview
 from veil.hierarchies import proposals as suggest
 from veil.models import KAnonymity
 from veil.plan.plan import ASK, Plan
+from veil.plan.recoding import RECODINGS
 from veil.recipe.as_code import python_code
 from veil.recipe.document import parse
 from veil.recipe.recipe import Recipe
 from veil.tables.spelling import read_person
 from veil.tables.text import canonical_text
 from veil.web.body import Body, Cell, Name
-from veil.web.draft import KEY_FILE, Draft, checked_recipe, draft_of_recipe
+from veil.web.draft import KEY_FILE, Draft, checked_recipe, draft_of_recipe, without_fields
 from veil.web.open_table import OpenTable
 from veil.web.problems import Refused, sentence
 from veil.web.routes.base import InSession
@@ -45,7 +47,10 @@ class PlanCode:
 
 @dataclass(frozen=True)
 class PlanStatus:
-    """The draft, the changes that can be undone and redone, its gaps, its problem, and its code."""
+    """The draft, the changes that can be undone and redone, its gaps, its problem, and its code.
+
+    `refused` has the reason of each kind of recoding that the rest of the plan does not allow.
+    """
 
     version: int
     draft: Draft
@@ -54,6 +59,7 @@ class PlanStatus:
     changes: Sequence[str]
     missing: list[dict[str, str]]
     problem: str | None
+    refused: dict[str, str]
     code: PlanCode | None
     has_key: bool
 
@@ -69,15 +75,19 @@ def describe_plan(session: BrowserSession) -> PlanStatus:
         missing.insert(after[0] if after else len(missing), gap)
     if draft.keyed and draft.pseudonyms and session.key_file is None:
         missing.insert(0, {"step": "roles", "what": "no key"})
-    problem, code = None, None
+    problem, code, refused = None, None, {}
     if not missing and table is not None:
         try:
             code = _code(draft, table.name, columns)
         except (VeilError, Refused) as error:
             problem = sentence(error)
+        if draft.way == "search":
+            refused = _refused_recodings(draft)
     changes = history.changes
     undo, has_key = changes[-1] if changes else None, session.key_file is not None
-    return PlanStatus(history.version, draft, undo, history.undone, changes, missing, problem, code, has_key)
+    return PlanStatus(
+        history.version, draft, undo, history.undone, changes, missing, problem, refused, code, has_key
+    )
 
 
 def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
@@ -98,12 +108,30 @@ def _code(draft: Draft, table: str, columns: list[str]) -> PlanCode:
     if draft.way == "masks":
         return _masking_code(draft, table)
     recipe = checked_recipe(draft.recipe())
-    recipe.plan().check_columns(columns)
+    plan = recipe.plan()
+    plan.check_columns(columns)
+    plan.recoding.first(plan)
     return PlanCode(
         draft.text_of(table, recipe.spell()),
         python_code(recipe, table),
         "veil anonymize recipe.yaml --certificate certificate.json --report report.html",
     )
+
+
+def _refused_recodings(draft: Draft) -> dict[str, str]:
+    """Return why kinds of recoding are refused; nothing if something else is wrong with the plan."""
+    try:
+        plan = checked_recipe(without_fields(draft.recipe(), ["recoding"])).plan()
+    except (VeilError, Refused):
+        return {}
+    refused = {}
+    for kind, recoding in RECODINGS.items():
+        try:
+            changed = dataclasses.replace(plan, recoding=recoding())
+            changed.recoding.first(changed)
+        except VeilError as error:
+            refused[kind] = sentence(error)
+    return refused
 
 
 def _masking_code(draft: Draft, table: str) -> PlanCode:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
@@ -10,15 +12,19 @@ from fastapi import APIRouter
 from pydantic import Field
 
 import veil
+from veil.api.cell_search import CellSearch
 from veil.api.relax import Relaxation
+from veil.api.release import Release
 from veil.api.search import SearchResult
 from veil.dp.publish import safepub_of
 from veil.errors import NoSolutionError
+from veil.outcome.cell_trace import CellTrace
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.web.body import Body, Name
-from veil.web.draft import checked_recipe, checked_steps, with_key
+from veil.web.draft import checked_recipe, checked_steps, with_key, without_fields
 from veil.web.facts import Facts, score
+from veil.web.languages import LANGUAGES, translate
 from veil.web.open_table import OpenTable
 from veil.web.routes.base import InSession, OfRelease, keep_release
 from veil.web.routes.budgets import budget_of
@@ -38,20 +44,27 @@ class Masks(Body):
     order: Literal["random", "input"] = "random"
 
 
-class ReleaseBody(Body):
+class TableAndRecipe(Body):
     """A table and a recipe as plain data; by default those of the session."""
 
     table: Name | None = None
     recipe: dict[str, Any] | None = None
-    masks: Annotated[Masks | None, Field(description="masking methods, instead of a recipe")] = None
 
-    def table_and_recipe(self, session: BrowserSession) -> tuple[OpenTable, dict[str, Any], Plan]:
-        """Return the table, and the recipe as plain data and as a plan that fits the table."""
+    def table_and_recipe(
+        self, session: BrowserSession, without: Sequence[str] = ()
+    ) -> tuple[OpenTable, dict[str, Any], Plan]:
+        """Return the table, and the recipe as plain data and as a plan that fits the table, without some fields."""
         table = session.table(self.table)
         document = session.history.draft.recipe() if self.recipe is None else self.recipe
-        plan = checked_recipe(document).plan_of_input()
+        plan = checked_recipe(without_fields(document, without)).plan_of_input()
         plan.check_columns(list(table.arrow.column_names))
         return table, document, plan
+
+
+class ReleaseBody(TableAndRecipe):
+    """A table, and a recipe or masking methods; by default those of the session."""
+
+    masks: Annotated[Masks | None, Field(description="masking methods, instead of a recipe")] = None
 
 
 @router.post("/releases", status_code=HTTPStatus.ACCEPTED)
@@ -101,7 +114,7 @@ def _mask(session: BrowserSession, table: OpenTable, masks: Masks) -> TaskStatus
 
 
 @router.post("/releases/relax", status_code=HTTPStatus.ACCEPTED)
-def relax(body: ReleaseBody, session: InSession) -> TaskStatus:
+def relax(body: TableAndRecipe, session: InSession) -> TaskStatus:
     """Return relaxations of a plan whose promises cannot all be kept, the cheapest first."""
     table, _, plan = body.table_and_recipe(session)
 
@@ -131,7 +144,10 @@ _FIELDS = ("kind", "name", "parameter", "before", "after", "share", "proven", "k
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseStatus(Facts):
-    """A release with its figures, the masking methods that made it, or its search."""
+    """A release with its figures, the masking methods that made it, or its search.
+
+    `search` is that of one level for each column, `recoding` that of labels for each value or record.
+    """
 
     id: str
     table: str
@@ -143,6 +159,7 @@ class ReleaseStatus(Facts):
     not_anonymous: str | None
     steps: list[dict[str, str]]
     search: dict[str, Any] | None
+    recoding: dict[str, Any] | None
 
 
 @router.get("/releases/{id}")
@@ -161,6 +178,7 @@ def look(entry: OfRelease, session: InSession) -> ReleaseStatus:
         not_anonymous=entry.not_anonymous,
         steps=[{"name": str(each.method), "said": str(each)} for each in entry.release.steps],
         search=None if entry.release.lattice is None else _search(entry.release.lattice),
+        recoding=_recoding(entry.release),
     )
 
 
@@ -177,4 +195,18 @@ def _search(search: SearchResult) -> dict[str, Any]:
     }
 
 
+def _recoding(release: Release) -> dict[str, Any] | None:
+    trace = release.outcome.trace(CellTrace)
+    if trace is None or not isinstance(release.search, CellSearch) or release.plan is None:
+        return None
+    seconds = itertools.accumulate((max(0.0, at) for at, _ in release.search.curve), max)
+    return {name: getattr(release.search, name) for name in _OF_RECODING} | {
+        "kind": type(release.plan.recoding).__name__,
+        "sentence": {language: translate(trace.sentence, language) for language in LANGUAGES},
+        # Times without those of compiling may go back.
+        "curve": [[at, None, loss] for at, (_, loss) in zip(seconds, release.search.curve, strict=True)],
+    }
+
+
+_OF_RECODING = ("score", "lower_bound", "gap", "proven_optimal", "ending")
 _OF_SEARCH = ("transformation", "level_names", "is_optimum", "proven_optimal", "gap", "ending")

@@ -154,7 +154,7 @@ export default function Explore({ needs }) {
     return () => { wanted = false; };
   }, [id]);
   if (needs) return html`<${Heading}>${t("step.explore")}<//><${NotYet} step="search">${t("release.none")}<//>`;
-  if (!searched) return html`<${Heading}>${t("step.explore")}<//><p class="card">${t(state.release.steps?.length ? "explore.masked" : "explore.local")}</p>`;
+  if (!searched) return html`<${Heading}>${t("step.explore")}<//><${NotYet} step="search">${state.release.recoding ? t(`explore.own.${state.release.recoding.kind}`) : t(state.release.steps?.length ? "explore.masked" : "explore.local")}<//>`;
   const names = Object.keys(state.release.search.transformation);
   const pins = state.plan.draft.pins.filter((pin) => names.every((name) => Object.hasOwn(pin.levels, name)));
   return html`<${Heading} intro=${t("intro.explore")}>${t("step.explore")}<//>

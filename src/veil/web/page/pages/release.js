@@ -3,12 +3,14 @@
 import { attempt, change, loadRelease, post, run, running, state, step, stop, update } from "../server.js";
 import { About } from "./about.js";
 import { copy, download, hand, Heading, html, NotYet, number, Running, t, useState } from "../parts.js";
+import { Proven } from "./recoding.js";
 
 function Findings() {
   const { findings, holds, open_questions: open } = state.release;
   const kept = findings.filter((each) => each.holds).length;
   return html`<section class=${`card ${holds ? "good" : "bad"}`}>
     <p class="verdict"><b>${holds ? "✓" : "✗"} ${t(holds ? "release.verified" : kept === findings.length ? "release.over" : "release.broken", { kept: number(kept), all: number(findings.length) })}</b></p>
+    <${Proven} release=${state.release} />
     <details><summary>${t("release.details")}</summary>
       <ul>${findings.map((each) => html`<li>${each.holds ? "✓" : each.checked ? "✗" : "?"} ${each.promise} <span class="quiet">${each.measured}</span></li>`)}
       ${open.map((each) => html`<li>? ${each}</li>`)}</ul></details>

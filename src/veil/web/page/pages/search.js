@@ -2,11 +2,14 @@
 
 import { attempt, catalogue, change, columnsOf, loadRelease, run, running, state, stop } from "../server.js";
 import { go, Heading, html, Info, NotYet, number, percent, Problem, Running, t, Typed, under, useEffect, useState } from "../parts.js";
+import { hasStrategy, kindOf, lossOf, Proven, Recoding } from "./recoding.js";
+import { Ways } from "./ways.js";
 
 function Sentence() {
   const release = state.release;
   const search = release.search;
   if (state.release.steps?.length) return html`<p class="verdict"><b>${t("search.masked", { number: state.release.steps.length })}</b></p>`;
+  if (release.recoding) return html`<${Proven} release=${release} />`;
   if (!search) return html`<p class="verdict">${t("search.local", { share: percent(release.suppressed / Math.max(1, release.records)) })}</p>`;
   const how = search.ending === "cancelled" ? "search.stopped" : search.proven_optimal ? "search.proven" : search.gap === null ? "search.found" : "search.gap";
   return html`<p class="verdict"><b>${t(search.is_optimum ? how : "search.other", { gap: percent(search.gap) })}</b>${" "}
@@ -30,16 +33,23 @@ function Curve({ curve, live }) {
   return html`<figure class="quality"><svg class="curve" viewBox="0 0 390 124" role="img" aria-label=${said}>
       <text x="36" y="18" text-anchor="end">${number(most, 2)}</text><text x="36" y="108" text-anchor="end">${number(least, 2)}</text><text x="380" y="120" text-anchor="end">${number(end - begin, 2)} s</text>
       <polyline class="lower" points=${line(2)} /><polyline points=${line(1)} /></svg>
-    <figcaption class="quiet">${said}${live && bound !== null && last[1] > 0 ? ` ${t("search.atmost", { gap: percent(Math.max(0, 1 - bound / last[1])) })}` : ""}</figcaption></figure>`;
+    <figcaption class="quiet">${said}${live && bound !== null && last[1] > 0 ? `. ${t("search.atmost", { gap: percent(Math.max(0, 1 - bound / last[1])) })}` : ""}</figcaption></figure>`;
 }
 
+/** A curve that goes on, as far as its task has come. */
+const untilNow = (task) => [...task.curve, [task.elapsed, ...task.curve.at(-1).slice(1)]];
+
 /** The curve of the search that made a release: with its bound, if this page has seen it. */
-const curveOf = (release) => [...state.tasks.values()].find((task) => task.result?.release === release.id && task.curve?.length)?.curve ?? release.search.curve.map(([seconds, , score]) => [seconds, score, null]);
+function curveOf(release) {
+  const task = [...state.tasks.values()].find((each) => each.result?.release === release.id && each.curve?.length);
+  if (task) return release.recoding ? untilNow(task) : task.curve; // which uses all of the time it has
+  return (release.search ?? release.recoding).curve.map(([seconds, , score]) => [seconds, score, null]);
+}
 
 /** A search while it runs. */
 function Live({ task }) {
   if (!task?.curve?.length) return null;
-  return html`<${Curve} curve=${[...task.curve, [task.elapsed, ...task.curve.at(-1).slice(1)]]} live=${true} />`;
+  return html`<${Curve} curve=${untilNow(task)} live=${true} />`;
 }
 
 function Levels() {
@@ -140,7 +150,16 @@ function Steps() {
   return html`<div>${steps.map((each) => html`<pre class="step" lang="en">${each.said}</pre>`)}</div>`;
 }
 
-const LOCAL = ["FastIterative", "Iterative", "SinglePass"];
+/** When the search ends: what the time limit means for the way that is chosen. */
+function Ending({ draft }) {
+  const strategy = typeof draft.strategy === "string" ? draft.strategy : draft.strategy.kind;
+  const kind = kindOf(draft);
+  const about = kind === "FullDomain" ? (strategy === "Optimal" && draft.time_limit === null ? "unlimited" : "strategy") : hasStrategy(draft) ? "passes" : "rows";
+  return html`<p class="row"><label>${t("search.limit")} <${Typed} type="number" min="1" max="86400" value=${draft.time_limit ?? ""} placeholder=${about === "unlimited" ? "∞" : "30"} onTake=${(text) => attempt(() => change(`${t("search.limit")} ${text}`, { time_limit: text ? Number(text) : null }))} /> s</label>
+    <span class="quiet">${t(`search.limit.${about}`)}</span></p>`;
+}
+
+const Back = () => html`<p class="row">${["promises", "levels"].map((step) => html`<button onClick=${() => go(step)}>${t("goto")} ${t(`step.${step}`)}</button>`)}</p>`;
 
 export default function Search() {
   const [problem, setProblem] = useState(null);
@@ -148,9 +167,9 @@ export default function Search() {
   const [none, setNone] = useState(false);
   useEffect(() => { catalogue("strategies"); }, []);
   const missing = (state.plan?.missing ?? []).filter((each) => each.step !== "search");
-  if (missing.length || (state.plan?.problem && state.plan.draft.way === "search")) {
-    const first = missing[0];
-    return html`<${Heading}>${t("step.search")}<//><${NotYet} step=${first?.step ?? "promises"}>${first ? t(`missing.${first.what}`, { columns: first.columns }) : state.plan.problem}<//>`;
+  if (missing.length) {
+    const [first] = missing;
+    return html`<${Heading}>${t("step.search")}<//><${NotYet} step=${first.step}>${t(`missing.${first.what}`, { columns: first.columns })}<//>`;
   }
   const draft = state.plan.draft;
   const isPrivate = draft.models.some((model) => model.kind === "SafePub");
@@ -179,40 +198,40 @@ export default function Search() {
         ${["search", "masks"].map((way) => html`<label><input type="radio" name="way" checked=${draft.way === way} onChange=${() => set(t(`search.way.${way}`), { way })} /> ${t(`search.way.${way}`)}</label>`)}</fieldset>
       ${draft.way === "masks"
         ? html`<${Masks} />`
-        : html`<p class="row">
-      ${isPrivate ? html`<span class="quiet">${t("search.private")}</span>` : html`<label>${t("search.strategy")} <select value=${typeof draft.strategy === "string" ? draft.strategy : draft.strategy.kind} onChange=${(event) => set(`${t("search.strategy")}: ${event.target.value}`, { strategy: event.target.value === "auto" ? "auto" : { kind: event.target.value } })}>
+        : isPrivate
+        ? html`<p class="quiet">${t("search.private")}</p>${kindOf(draft) === "FullDomain" ? null : html`<${Recoding} />`}`
+        : html`<${Recoding} />
+      ${hasStrategy(draft) ? html`<p class="row"><label>${t("search.strategy")} <select value=${typeof draft.strategy === "string" ? draft.strategy : draft.strategy.kind} onChange=${(event) => set(`${t("search.strategy")}: ${event.target.value}`, { strategy: event.target.value === "auto" ? "auto" : { kind: event.target.value } })}>
         <option value="auto">${t("search.auto")}</option>
-        ${(state.catalogues.strategies ?? []).filter((each) => each.kind !== "Auto").map((each) => html`<option value=${each.kind} title=${each.definition}>${each.kind}</option>`)}</select></label>
-      <label>${t("search.limit")} <${Typed} type="number" min="1" max="86400" value=${draft.time_limit ?? ""} placeholder="30" onTake=${(text) => set(`${t("search.limit")} ${text}`, { time_limit: text ? Number(text) : null })} /> s</label>
-      ${draft.time_limit === null && typeof draft.strategy === "object" && draft.strategy.kind === "Optimal" ? html`<span class="quiet">${t("search.unlimited")}</span>` : null}
-      <label>${t("search.locally")} <select value=${draft.recoding?.kind ?? ""} onChange=${(event) => set(t("search.locally"), { recoding: event.target.value ? { kind: event.target.value } : null })}>
-        <option value="">${t("search.locally.no")}</option>${LOCAL.map((each) => html`<option value=${each}>${t(`search.locally.${each}`)}</option>`)}</select></label>`}
-    </p>`}
-    <${Problem} message=${draft.way === "masks" ? state.plan.problem : null} />
-    <p class="row"><button class="primary" disabled=${Boolean(task) || (draft.way === "masks" && (!draft.masks.length || state.plan.problem))} onClick=${anonymize}>${t(draft.way === "masks" ? "search.mask" : "search.go")}</button></p>
+        ${(state.catalogues.strategies ?? []).filter((each) => each.kind !== "Auto").map((each) => html`<option value=${each.kind} title=${each.definition}>${each.kind}</option>`)}</select></label></p>` : null}
+      <${Ending} draft=${draft} />`}
+    <${Problem} message=${state.plan.problem} />
+    ${state.plan.problem && draft.way === "search" ? html`<${Back} />` : null}
+    <p class="row"><button class="primary" disabled=${Boolean(task) || Boolean(state.plan.problem) || (draft.way === "masks" && !draft.masks.length)} onClick=${anonymize}>${t(draft.way === "masks" ? "search.mask" : "search.go")}</button></p>
     <${Running} task=${task} onStop=${stop} /><${Live} task=${task} /></section>
     ${problem && none ? html`<p class="card bad verdict"><b>${t("search.none")}</b></p>` : null}
     <${Problem} message=${problem} />
     <${Running} task=${running("relax")[0]} onStop=${stop} />
     <${Relax} ways=${ways} onTake=${take} />
-    ${problem ? html`<p class="row"><button onClick=${() => go("promises")}>${t("goto")} ${t("step.promises")}</button><button onClick=${() => go("levels")}>${t("goto")} ${t("step.levels")}</button></p>` : null}
+    ${problem ? html`<${Back} />` : null}
     ${state.release && !task && !problem
       ? html`<section class=${`card ${state.release.outdated ? "stale" : ""}`} aria-live="polite">
           ${state.release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
           <${Sentence} />
           ${state.release.statement ? html`<p lang="en">${state.release.statement}</p>` : null}
           <${Steps} />
-          <div class="sides equal"><${Levels} /><div>
+          <div class="sides equal">${state.release.search ? html`<${Levels} />` : null}<div>
             <ul class="figures">
-              <li>${t("bar.lost")} <b>${percent(state.release.measures.loss)}</b></li>
+              <li>${t("bar.lost")} <b>${percent(lossOf(state.release))}</b></li>
               <li>${t("bar.suppressed")} <b>${number(state.release.suppressed)} (${percent(state.release.suppressed / Math.max(1, state.release.records))})</b></li>
               <li>${t("search.classes")} <b>${number(state.release.classes)}</b></li>
               <li>${t("bar.highest")} <b>${percent(state.release.risk.after.highest)}</b></li>
             </ul>
             ${state.release.search ? html`<${Curve} curve=${curveOf(state.release)} />` : null}
-          </div></div>
+          </div>${state.release.recoding ? html`<${Curve} curve=${curveOf(state.release)} />` : null}</div>
           <p class="row"><button class="primary" onClick=${() => go("release")}>${t("next")} ${t("step.release")}</button>
             <button onClick=${() => go("explore")}>${t("step.explore")}</button> <button onClick=${() => go("risk")}>${t("step.risk")}</button> <button onClick=${() => go("use")}>${t("step.use")}</button></p>
         </section>`
-      : null}`;
+      : null}
+    ${isPrivate ? null : html`<${Ways} />`}`;
 }

@@ -30,7 +30,9 @@ function Card({ column, all, shown }) {
     ? t("use.card.kept", { apart: percent(plain.distance) })
     : under(state.release.search?.transformation ?? {}, column) === 0
     ? t("use.card.exact", { left: percent(Math.max(0, quality[0].granularity.quality ?? 0)) })
-    : t("use.card.coarser", { level: level ?? "–", left: percent(Math.max(0, quality[0].granularity.quality ?? 0)), before: number(state.profile?.columns.find((each) => each.name === column)?.distinct), after: number(different(first.after)) });
+    : level === undefined
+    ? t(state.release.steps?.length ? "use.card.masked" : "use.card.several", { left: percent(Math.max(0, quality[0].granularity.quality ?? 0)), before: number(state.profile?.columns.find((each) => each.name === column)?.distinct), after: number(different(first.after)) })
+    : t("use.card.coarser", { level, left: percent(Math.max(0, quality[0].granularity.quality ?? 0)), before: number(state.profile?.columns.find((each) => each.name === column)?.distinct), after: number(different(first.after)) });
   return html`<article class="card"><h3>${column}</h3><p>${sentence}</p>
     ${quality[0] ? html`<p>${all.map((_, at) => html`<span class="inline">${shown.length > 1 ? shown[at].label : t("use.left")} <${Gauge} share=${Math.max(0, quality[at]?.granularity.quality ?? 0)} label=${t("use.left")} /> <b>${percent(quality[at]?.granularity.quality)}</b></span>`)}</p>` : null}
     ${quality[0] ? html`<p><label><input type="checkbox" checked=${coarser !== null} disabled=${!plain} onChange=${(event) => coarsen(event.target.checked)} /> ${t("use.card.coarsen")}</label></p>${coarser ? html`<p role="status">${t("use.card.apart", { apart: percent(coarser[0].distance) })}</p>` : null}` : null}

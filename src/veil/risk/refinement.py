@@ -169,7 +169,8 @@ class Refinement:
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
         names = ("narrowed_share", "wrong_share", "error_ratio", "newly_certain", "is_credible")
-        return dataclasses.asdict(self) | {name: getattr(self, name) for name in names}
+        certainty = {"certainty": [dataclasses.asdict(each) for each in self.certainty]}
+        return dataclasses.asdict(self) | certainty | {name: getattr(self, name) for name in names}
 
     def __str__(self) -> str:
         return (

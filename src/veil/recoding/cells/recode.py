@@ -31,7 +31,7 @@ from veil.recoding.cells.judged import Judge, improve, why_not
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.solve import solve
 from veil.recoding.passes import Recoder
-from veil.recoding.problem import CellProblem
+from veil.recoding.problem import UNIT, CellProblem
 from veil.recoding.solution import RowRecoding
 
 PASSES = FromTheStart(1000)
@@ -111,7 +111,9 @@ def _start(
     def start_at_optimum() -> None:
         choice = search_best(replace(prepared, plan=plan), **options)
         starts.append(_levels_of(Recoder.of_choice(prepared, choice)))
-        progress.better(_cost(problem, starts[-1]) / (UNIT * max(1, problem.records)), None)
+        first = starts[-1]
+        cost = problem.total_cost(first.levels, first.suppressed)
+        progress.better(cost / (UNIT * max(1, problem.records)), None)
 
     with suppress(NoSolutionError):
         start_at_optimum()

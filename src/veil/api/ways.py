@@ -349,7 +349,10 @@ def _release(
 ) -> Release:
     if name in ("Mondrian", "microaggregation"):
         return mask(source, _method(plan, name), person=plan.person, format=format, progress=progress)
-    changed = replace(plan, recoding=by_name(name), time_limit=time_limit)
+    recoding = by_name(name)
+    if type(plan.recoding) is type(recoding):
+        recoding = plan.recoding  # with its settings
+    changed = replace(plan, recoding=recoding, time_limit=time_limit)
     return anonymize(
         source, changed, format=format, engine="memory", threads=threads, progress=progress, cancel=cancel
     )

@@ -29,7 +29,7 @@ def test_costs_are_shares_of_other_values_by_the_weight_of_the_column(
 ) -> None:
     prepared = prepared_of(problem, models=m.KAnonymity(1), quality=Loss(weights={"q0": weight}))
     cells = CellProblem.of(prepared, 1)
-    weights = [Fraction(weight), *[Fraction(1)] * (problem.width - 1)]
+    weights = [Fraction(weight), *[Fraction(1, 2)] * (problem.width - 1)]
     total = sum(weights) or Fraction(1)
     if not sum(weights):
         weights = [Fraction(1)]

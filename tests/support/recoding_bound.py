@@ -179,7 +179,7 @@ def tiny_table(prepared: Prepared, size: ForcedSize) -> TinyTable:
     """The records of a plan, and what it forces into every class."""
     names = prepared.encoding.names
     weights = getattr(prepared.plan.quality, "weights", {})
-    shares = [Fraction(weights.get(name, 1)) for name in names]
+    shares = [Fraction(weights.get(name, 0.5)) for name in names]
     cells = [prepared.table[name].to_pylist() for name in names]
     values = prepared.table[size.attribute].to_pylist() if size.attribute else [0] * prepared.table.num_rows
     return TinyTable(

@@ -58,7 +58,7 @@ class CellProblem:
         """Return the problem of a prepared plan; each row of the table is one of its rows."""
         hierarchies = tuple(prepared.encoding.hierarchies)
         given = getattr(prepared.plan.quality, "weights", {})
-        weights = [Fraction(given.get(name, 1)) for name in prepared.encoding.names]
+        weights = [Fraction(given.get(name, 0.5)) for name in prepared.encoding.names]
         total = sum(weights)
         return CellProblem(
             hierarchies,

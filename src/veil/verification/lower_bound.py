@@ -153,7 +153,7 @@ def _distinct(columns: Sequence[Codes], values: Codes, prices: Integers, weights
 def column_weights(plan: Plan, names: Sequence[str]) -> dict[str, Fraction]:
     """Return the weights of columns in the loss, which add up to 1; equal ones if all are 0."""
     weights = getattr(plan.quality, "weights", {})
-    shares = {name: Fraction(weights.get(name, 1)) for name in names}
+    shares = {name: Fraction(weights.get(name, 0.5)) for name in names}
     total = sum(shares.values())
     return {name: share / total if total else Fraction(1, len(names)) for name, share in shares.items()}
 

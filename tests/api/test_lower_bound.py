@@ -63,7 +63,7 @@ def claims(verification: Any) -> list[tuple[str, bool, str]]:
 
 def test_a_release_checks_its_bound_again() -> None:
     release, proof = bounded()
-    assert proof.loss > 0
+    assert proof.score > 0
     ((promise, holds, measured),) = claims(veil.verify(release))
     assert holds
     assert measured == f"{promise}, by its prices"
@@ -92,7 +92,7 @@ def test_the_data_holder_checks_a_bound_with_input_plan_and_prices(tmp_path: Pat
         verification = veil.verify(tmp_path / "out" / "release.csv", PLAN, original=TABLE, lower_bound=prices)
         ((promise, holds, _),) = claims(verification)
         assert verification.holds
-        assert promise.endswith(f"less than {describe_bound(proof.loss, proof.loss + 1).values['bound']}")
+        assert promise.endswith(f"less than {describe_bound(proof.score, proof.score + 1).values['bound']}")
         assert holds
     other = TABLE.set_column(2, "Z", pa.array(["241"] * 10))
     assert not claims(veil.verify(release.arrow, PLAN, original=other, lower_bound=file))[0][1]
@@ -151,12 +151,12 @@ def test_recipients_get_neither_bound_nor_gap_nor_prices(tmp_path: Path) -> None
     release, proof = bounded()
     (tmp_path / "kept").mkdir()
     (tmp_path / "out").mkdir()
-    loss = proof.loss * 11 / 10
+    loss = proof.score * 11 / 10
     figures = {proof.bound, proof.suppression_price, *proof.prices.tolist(), UNIT} - {0}
-    shown = describe_bound(proof.loss, loss).values
+    shown = describe_bound(proof.score, loss).values
     needles = [*map(str, figures), *(f"{figure / UNIT:.4f}" for figure in figures), str(shown["bound"])]
     needles += [
-        f"{proof.loss.numerator / proof.loss.denominator:.6g}",
+        f"{proof.score.numerator / proof.score.denominator:.6g}",
         "lower bound",
         "lower_bound",
         "untere Schranke",

@@ -19,7 +19,8 @@ from veil import models as m
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
 from veil.quality import Loss
-from veil.recoding.problem import UNIT, CellProblem, cell_costs
+from veil.recoding.costs import UNIT, loss_costs
+from veil.recoding.problem import CellProblem
 
 
 @settings(max_examples=200)
@@ -62,7 +63,7 @@ def test_shares_that_no_count_of_values_has_are_taken_as_they_are() -> None:
     hierarchy = h.Hierarchy.from_rows(
         [["a", "x"], ["b", "x"], ["c", "y"]], shares=[[0.25, 0.25, 0.25], [0.6, 0.1]], domain_size=4
     )
-    low, high = cell_costs(hierarchy, Fraction(1))
+    low, high = loss_costs(hierarchy, Fraction(1))
     assert low.tolist() == [0, 0, 0]
     # A label that covers less than one value loses nothing.
     assert high.tolist() == [math.floor((Fraction(0.6) - Fraction(1, 4)) / Fraction(3, 4) * UNIT), 0]

@@ -2,7 +2,8 @@
 
 If the models ask for nothing but the size of classes, the search knows labels by their prices (`cells.solve`), which
 prove a bound besides; under others it makes rounds of moves that the models judge (`cells.judged`), and a bound is
-proven for the size of classes that they force.
+proven for the size of classes that they force. Quality models that judge classes have a search of their own
+(`cells.class_search`).
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ from veil.models.base import PrivacyModel
 from veil.outcome.generalize import search_best
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.prepare import Prepared
-from veil.plan.recoding import FromTheStart
+from veil.plan.recoding import COSTS_OF_CLASSES, FromTheStart
+from veil.quality import Loss
 from veil.recoding.cells.bound import Prover
+from veil.recoding.cells.class_search import ClassMeasure, check_classes, improve_classes
 from veil.recoding.cells.judged import Judge, improve, why_not
 from veil.recoding.cells.labels import DistinctRows, cheapest_labels, fallbacks
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.solve import solve
+from veil.recoding.costs import of_cells
 from veil.recoding.passes import Recoder
 from veil.recoding.problem import UNIT, CellProblem
 from veil.recoding.solution import RowRecoding
@@ -49,28 +53,41 @@ def recode_cells(
     cancel: Callable[[], bool],
     progress: Progress,
 ) -> RowRecoding:
-    """Return the recoding of least loss that the search finds within the time."""
+    """Return the cheapest recoding that the search finds within the time."""
     if (reason := why_not(prepared, models)) is not None:
         raise PlanError(reason)
     began = time.perf_counter()
-    # The loss of cells is the arithmetic mean.
-    quality = replace(prepared.plan.quality, aggregate="arithmetic_mean")  # type: ignore[type-var]
-    prepared = replace(prepared, plan=replace(prepared.plan, quality=quality))
+    by_class = isinstance(prepared.plan.quality, COSTS_OF_CLASSES)
+    if not by_class:
+        prepared = replace(prepared, plan=replace(prepared.plan, quality=of_cells(prepared.plan.quality)))
     size = forced_size(prepared)
     judge = Judge(prepared, models)
+    if by_class:
+        check_classes(prepared, judge.reads_sizes_only)
     problem = CellProblem.of(prepared, judge.smallest)
     progress.phase("recoding in passes")
-    start = _start(prepared, judge, seconds * _START, threads, cancel, progress)
+    starts = _starts(prepared, judge, seconds * _START, threads, cancel, progress)
+    start = min(starts, key=lambda each: _cost(problem, each))
 
     def left() -> float:
         return max(0.0, began + seconds - time.perf_counter())
 
-    def better(loss: float, bound: float | None) -> None:
-        progress.better(loss, bound)
+    def better(score: float, bound: float | None) -> None:
+        progress.better(score, bound)
         share = min(1.0, (time.perf_counter() - began) / seconds)
-        progress.advance(round(1000 * share), 1000, f"loss {loss:.6g}")
+        progress.advance(round(1000 * share), 1000, f"score {score:.6g}")
 
     progress.phase("recoding cells")
+    if by_class:
+        recoding, ending = improve_classes(
+            problem,
+            ClassMeasure.of(prepared, problem),
+            starts,
+            seconds=left(),
+            cancel=cancel,
+            progress=progress,
+        )
+        return RowRecoding(recoding.levels, recoding.suppressed, _cost(problem, recoding), ending)
     if judge.reads_sizes_only and isinstance(size, ForcedSize):
         found = solve(problem, seconds=left(), start=start, threads=threads, cancel=cancel, progress=better)
         curve = tuple((cpu, cost) for cpu, cost, _ in found.curve)
@@ -112,18 +129,21 @@ def _cost(problem: CellProblem, recoding: CellRecoding) -> int:
     return int(costs @ problem.counts)
 
 
-def _start(
+def _starts(
     prepared: Prepared,
     judge: Judge,
     seconds: float,
     threads: int | None,
     cancel: Callable[[], bool],
     progress: Progress,
-) -> CellRecoding:
-    """Return the full-domain optimum, or a recoding in passes if it loses less and does not suppress too much."""
+) -> list[CellRecoding]:
+    """Return the full-domain optimum, and a recoding in passes that keep cells, if it does not suppress too much."""
     until = time.perf_counter() + seconds
     plan = replace(prepared.plan, time_limit=max(seconds, 0.01))
-    in_passes = replace(prepared, plan=PASSES.first(replace(plan, suppression_limit=0.0)))
+    quality = Loss("arithmetic_mean") if isinstance(plan.quality, COSTS_OF_CLASSES) else plan.quality
+    in_passes = replace(
+        prepared, plan=PASSES.first(replace(plan, suppression_limit=0.0, recoding=PASSES, quality=quality))
+    )
     problem = CellProblem.of(prepared, judge.smallest)
     options: dict[str, Any] = {"threads": threads, "progress": progress, "cancel": cancel}
     starts: list[CellRecoding] = []
@@ -141,7 +161,7 @@ def _start(
         starts += [recoding] if _is_within_limit(prepared, recoding) else []
     if not starts:  # there is none, or the time was over
         start_at_optimum()
-    return min(starts, key=lambda each: _cost(problem, each))
+    return starts
 
 
 def _levels_of(recoder: Recoder) -> CellRecoding:

@@ -14,13 +14,11 @@ import numpy as np
 from veil.base.describe import definition, help_on, parameters
 from veil.base.spell import spell_value
 from veil.base.version import __version__
-from veil.base.wording import Phrase
 from veil.hierarchies import reads_data
 from veil.models.base import monotonicity
 from veil.outcome.account import Account
 from veil.outcome.cell_trace import CellTrace
 from veil.outcome.generalize import Choice
-from veil.outcome.lower_bound import round_loss
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.outcome.price_table import NAME as BOUND_TABLE
@@ -172,8 +170,7 @@ def _summary(outcome: Outcome, private: bool, exact: bool, hides_search: bool) -
     prepared, choice, cells = outcome.prepared, outcome.trace(Choice), outcome.trace(CellTrace)
     if cells is not None:
         # Bound and gap are figures of the input.
-        loss = Phrase("the loss is {loss}, as the mean over cells", loss=round_loss(cells.loss, "up"))
-        summary["cells"] = cells.sentence if exact else loss
+        summary["cells"] = cells.sentence if exact else cells.published_sentence
     summary |= {
         "records": outcome.records,
         "chosen": outcome.records if prepared is None else prepared.records(prepared.subset),

@@ -19,7 +19,7 @@ from veil import models as m
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
 from veil.quality import Loss
-from veil.recoding.costs import UNIT, loss_costs
+from veil.recoding.costs import UNIT
 from veil.recoding.problem import CellProblem
 
 
@@ -57,13 +57,3 @@ def test_limits_are_whole_numbers_of_records(limit: float, allowed: int) -> None
     plan = Plan({"q": h.suppression()}, m.KAnonymity(2), suppression_limit=limit, person=None)
     cells = CellProblem.of(prepare(table, plan), 2)
     assert (cells.allowed, cells.records, cells.smallest) == (allowed, 100, 2)
-
-
-def test_shares_that_no_count_of_values_has_are_taken_as_they_are() -> None:
-    hierarchy = h.Hierarchy.from_rows(
-        [["a", "x"], ["b", "x"], ["c", "y"]], shares=[[0.25, 0.25, 0.25], [0.6, 0.1]], domain_size=4
-    )
-    low, high = loss_costs(hierarchy, Fraction(1))
-    assert low.tolist() == [0, 0, 0]
-    # A label that covers less than one value loses nothing.
-    assert high.tolist() == [math.floor((Fraction(0.6) - Fraction(1, 4)) / Fraction(3, 4) * UNIT), 0]

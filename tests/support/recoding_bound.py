@@ -24,7 +24,7 @@ from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.plan.recoding import COSTS_OF_CELLS
-from veil.quality import Loss, NormalizedNonUniformEntropy, Precision, QualityModel
+from veil.quality import NonUniformEntropy, NormalizedNonUniformEntropy, Precision, QualityModel
 
 UNIT = 2**32
 DIGITS = Context(prec=60)
@@ -55,7 +55,7 @@ class TinyTable:
         table, label = self.tables[column], self.label(column, row, level)
         if isinstance(self.quality, Precision):
             return Fraction(level, max(1, len(table[0]) - 1)) * self.weights[column]
-        if not isinstance(self.quality, Loss):
+        if isinstance(self.quality, NonUniformEntropy | NormalizedNonUniformEntropy):
             together = sum(self.label(column, other, level) == label for other in range(len(self.rows)))
             return self.weights[column] * log_share(together, len(self.rows))
         under = sum(line[level] == label for line in table)
@@ -90,7 +90,7 @@ class TinyTable:
     @functools.cached_property
     def base(self) -> Fraction:
         """What the input costs: nothing but by entropy."""
-        if isinstance(self.quality, Loss | Precision):
+        if not isinstance(self.quality, NonUniformEntropy | NormalizedNonUniformEntropy):
             return Fraction(0)
         columns, rows = range(len(self.hierarchies)), range(len(self.rows))
         return sum((self.cost(j, i, 0) for j in columns for i in rows), Fraction(0))

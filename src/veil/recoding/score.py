@@ -11,6 +11,7 @@ from veil.base.arrays import Codes, Mask
 from veil.base.distinct import distinct_rows
 from veil.classes import kernels
 from veil.classes.groups import table_of_groups
+from veil.hierarchies import Hierarchy
 from veil.plan.prepare import Prepared
 from veil.quality.base import ClassSums, Node
 
@@ -19,9 +20,10 @@ def score_of_classes(prepared: Prepared, levels: NDArray[np.uint8], suppressed: 
     """Return the score of a recoding by the quality model of its plan, if that judges classes."""
     sample, weights = prepared.sample, prepared.rows.weights.array
     columns = [
-        _texts(prepared, j, levels[:, j])
-        * (~suppressed)  # suppressed rows are one group, that of the mark below
-        for j in range(len(prepared.codes))
+        text_numbers(hierarchy)[levels[:, j], codes] * ~suppressed  # suppressed rows are one group
+        for j, (hierarchy, codes) in enumerate(
+            zip(prepared.encoding.hierarchies, prepared.codes, strict=True)
+        )
     ]
     first, groups = distinct_rows([suppressed, *columns], suppressed.size)
     rows = np.arange(suppressed.size)
@@ -33,15 +35,11 @@ def score_of_classes(prepared: Prepared, levels: NDArray[np.uint8], suppressed: 
     return Fraction(prepared.plan.quality.bind(sample).score(node)[0])
 
 
-def _texts(prepared: Prepared, column: int, levels: NDArray[np.uint8]) -> Codes:
-    """Return a number for the label of each row: the same for the same text."""
-    hierarchy, codes = prepared.encoding.hierarchies[column], prepared.codes[column]
+def text_numbers(hierarchy: Hierarchy) -> Codes:
+    """Return a number for the text of the label of each value (columns) on each level (rows)."""
     numbers: dict[str | None, int] = {}
     by_level = [
-        np.array([numbers.setdefault(text, len(numbers)) for text in labels], np.int32)[
-            hierarchy.label_map(level)
-        ]
-        for level, labels in enumerate(hierarchy.labels)
+        np.array([numbers.setdefault(text, len(numbers)) for text in labels], np.int32)
+        for labels in hierarchy.labels
     ]
-    result: Codes = np.stack(by_level)[levels, codes]
-    return result
+    return np.stack([by_label[hierarchy.label_map(level)] for level, by_label in enumerate(by_level)])

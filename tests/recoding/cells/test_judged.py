@@ -85,7 +85,7 @@ def cost(prepared: Prepared, recoding: CellRecoding) -> Fraction:
 
 @st.composite
 def plans(draw: st.DrawFn) -> tuple[oracle.Problem, list[oracle.AnyModel], Plan]:
-    problem = draw(strategies.problems(max_rows=40, subset=False))
+    problem = draw(strategies.problems(max_rows=40, sensitive=True, subset=False))
     kinds = st.one_of(
         strategies.monotone_models(problem),
         strategies.class_models(st.sampled_from(["S", "T"])),

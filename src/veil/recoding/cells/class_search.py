@@ -7,15 +7,18 @@ lose is a small share of the objective (`SHARE_OF_LOSS`), so that among equally 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.base.arrays import Codes
+from veil.base.arrays import Codes, Floats, Integers
 from veil.base.compiled import compiling_seconds, kernel
+from veil.base.distinct import distinct_rows
 from veil.base.progress import Progress
 from veil.errors import PlanError, Say
 from veil.plan.prepare import Prepared
@@ -26,20 +29,9 @@ from veil.recoding.cells.improve import Items, LocalSearch
 from veil.recoding.cells.labels import DistinctRows, Labels, cheapest_labels, fallbacks, labels_of
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.ruin_and_recreate import uniform
-from veil.recoding.cells.search import (
-    CLASSES,
-    SQUARES,
-    TARGET,
-    ClassCosts,
-    Field,
-    Scratch,
-    State,
-    close_label,
-    move,
-    open_label,
-    undo,
-)
+from veil.recoding.cells.search import Field, Scratch, State, close_label, move, open_label, undo
 from veil.recoding.problem import UNIT, CellProblem
+from veil.recoding.score import text_numbers
 
 SHARE_OF_LOSS = 0.02
 """Cost of a record that loses everything, if a record of a class of least size costs 1, or one that a vote gets wrong."""
@@ -53,7 +45,7 @@ MOST_VALUES = 200
 MOST_COUNTS = 1 << 26
 """Labels times values of the target."""
 
-HOT, COLD = 0.1, 0.0005
+HOT, COLD = 0.5, 0.0005
 """Temperatures at the start and at the end, in the same units."""
 
 MOVES = 2000
@@ -61,6 +53,31 @@ MOVES = 2000
 
 LOOKS = 300
 """Most items that are looked at to fill a label."""
+
+
+SQUARES, CLASSES, TARGET = 1, 2, 3
+"""Costs of a class: the square of its records, less than none for each class, records that a vote gets wrong."""
+
+
+class ClassCosts(NamedTuple):
+    """What classes cost beside their cells, in `unit`s.
+
+    For a target, `values` are the columns of `counts` for the responses of each item, `starts` the first ones of each
+    response, and `counts` the records of each label by value. `minority` is the cost of a record outside of the
+    majority of its class, and `tie` that of one without any. `label` and `size` are as in a state, for the items and
+    labels that are counted, and `total` is the cost of all classes.
+    """
+
+    kind: int
+    unit: float
+    values: Codes
+    starts: Integers
+    counts: Codes
+    minority: float
+    tie: float
+    label: Codes
+    size: Integers
+    total: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +127,8 @@ class ClassMeasure:
             np.zeros((labels if self.sizes else 0, int(starts[-1])), np.int32),
             self.minority,
             self.tie,
+            np.full(len(items.row), -1, np.int32),
+            np.zeros(labels, np.int64),
             np.zeros(1),
         )
 
@@ -151,23 +170,23 @@ class ClassSearch(LocalSearch):
         super()._lay_out(labels)
         costs = SHARE_OF_LOSS * self.field.costs
         costs[-1] += self.measure.suppressed
-        classes = self.measure.costs(self.items, len(costs), self.problem.smallest)
-        self.field = self.field._replace(costs=costs, classes=classes)
-
-    def _clear(self) -> None:
-        super()._clear()
-        self.field.classes.total[0] = 0.0
-        self.field.classes.counts[:] = 0
+        self.field = self.field._replace(costs=costs)
+        self.classes = self.measure.costs(self.items, len(costs), self.problem.smallest)
 
     @property
     def objective(self) -> float:
         """Cost of all classes and cells."""
-        return float(self.field.costs @ self.state.size + self.field.classes.total[0])
+        return float(self.field.costs @ self.state.size + self.classes.total[0])
+
+    def start_at(self, recoding: CellRecoding) -> None:
+        """Start with the labels of a recoding, and count its classes."""
+        super().start_at(recoding)
+        follow(self.field, self.state, self.classes, self.pool)
 
     def run(self, moves: int, temperature: float) -> None:
         """Try some moves."""
         anneal_classes(
-            self.field, self.state, self.scratch, self.pool, self.random, moves, temperature,
+            self.field, self.state, self.classes, self.scratch, self.pool, self.random, moves, temperature,
             self.problem.smallest, self.problem.allowed,
         )  # fmt: skip
 
@@ -194,12 +213,9 @@ def improve_classes(
     rows = DistinctRows.of(problem)
     labels = _labels(problem, measure, rows, starts, keep)
     search = ClassSearch(problem, rows, labels, measure, seed)
-    best: tuple[float, CellRecoding] | None = None
-    for start in sorted(starts, key=lambda each: -_objective_at(search, each)):
-        objective = _objective_at(search, start)  # the best start is the last one
-        if search.suppressed <= problem.allowed and (best is None or objective < best[0]):
-            best = objective, start
-    least, state = np.inf if best is None else best[0], None
+    objectives = [_objective_at(search, start) for start in starts]
+    best = starts[int(np.argmin(objectives))]
+    least, state = _objective_at(search, best), None
     while keep():
         share = elapsed() / seconds
         search.run(MOVES, HOT * (COLD / HOT) ** share)
@@ -207,15 +223,13 @@ def improve_classes(
         if search.objective < least - 1e-9 and search.suppressed <= problem.allowed:
             least, state = search.objective, search.state.label.copy()
     ending = "cancelled" if cancel() else "time limit"
-    if state is not None:
-        return search.recoding(state, labels), ending
-    assert best is not None
-    return best[1], ending
+    return best if state is None else search.recoding(state, labels), ending
 
 
 def _objective_at(search: ClassSearch, start: CellRecoding) -> float:
+    """Return the objective of a start, infinite if the search cannot take it over within the limit of suppression."""
     search.start_at(start)
-    return search.objective
+    return search.objective if search.suppressed <= search.problem.allowed else math.inf
 
 
 def _labels(
@@ -233,13 +247,71 @@ def _labels(
     cheapest_labels(rows, problem.smallest, caps, keep)
     room = min(MOST_PAIRS, MOST_COUNTS // max(1, sum(measure.sizes)))
     first = labels_that_matter(problem, rows, caps, np.maximum(caps, UNIT // 2), further, keep, room)
-    return Labels.of(further) if first is None else first[0]
+    return one_of_each(problem, rows, Labels.of(further) if first is None else first[0])
+
+
+def one_of_each(problem: CellProblem, rows: DistinctRows, labels: Labels) -> Labels:
+    """Return one label of each text, the last one: records with any of them are one class to a reader."""
+    _, row = np.unique(rows.of_row, return_index=True)
+    codes, levels = problem.codes[row[labels.rows[labels.starts[:-1]]]], labels.nodes[labels.node]
+    texts = [
+        text_numbers(hierarchy)[levels[:, j], codes[:, j]] for j, hierarchy in enumerate(problem.hierarchies)
+    ]
+    chosen = np.zeros(len(labels.costs), np.bool_)
+    chosen[distinct_rows(texts, len(chosen))[0]] = True
+    return labels.take(chosen)
+
+
+@kernel
+def class_cost(classes: ClassCosts, label: int) -> float:
+    """Return the cost of a class."""
+    size = classes.size[label]
+    if size == 0:
+        return 0.0
+    if classes.kind == SQUARES:
+        return float(size) * float(size) / classes.unit
+    if classes.kind == CLASSES:
+        return -classes.unit
+    cost = 0.0
+    for r in range(classes.starts.size - 1):
+        first = second = 0
+        for v in range(classes.starts[r], classes.starts[r + 1]):
+            count = classes.counts[label, v]
+            if count > first:
+                first, second = count, first
+            elif count > second:
+                second = count
+        cost += (size - first) * classes.minority if first != second else size * classes.tie
+    return cost
+
+
+@kernel
+def count_in(classes: ClassCosts, item: int, label: int, weight: int) -> None:
+    """Count an item in a label, or out of it with a negative weight; suppressed items are in no class."""
+    if label < 0 or label == classes.size.size - 1:
+        return
+    classes.total[0] -= class_cost(classes, label)
+    classes.size[label] += weight
+    for r in range(classes.values.shape[1]):
+        classes.counts[label, classes.values[item, r]] += weight
+    classes.total[0] += class_cost(classes, label)
+
+
+@kernel
+def follow(field: Field, state: State, classes: ClassCosts, items: Codes) -> None:
+    """Count items where they are now."""
+    for item in items:
+        if classes.label[item] != state.label[item]:
+            count_in(classes, item, classes.label[item], -field.weights[item])
+            count_in(classes, item, state.label[item], field.weights[item])
+            classes.label[item] = state.label[item]
 
 
 @kernel
 def fill_label(
     field: Field,
     state: State,
+    classes: ClassCosts,
     scratch: Scratch,
     random: NDArray[np.uint64],
     item: int,
@@ -248,7 +320,6 @@ def fill_label(
 ) -> tuple[int, float]:
     """Fill a label with an item and with others that their classes can spare best; return as `close_label`."""
     last = field.costs.size - 1
-    classes = field.classes
     need = max(field.weights[item], smallest - state.size[label])
     # The items with the largest gains among some under the label, in falling order.
     room = min(2 * need + 8, scratch.fill.size)
@@ -316,6 +387,7 @@ def fill_label(
 def anneal_classes(
     field: Field,
     state: State,
+    classes: ClassCosts,
     scratch: Scratch,
     pool: Codes,
     random: NDArray[np.uint64],
@@ -326,7 +398,6 @@ def anneal_classes(
 ) -> None:
     """Fill, open and close labels around random items of a pool."""
     last = field.costs.size - 1
-    total = field.classes.total
     for _ in range(moves):
         item = pool[int(uniform(random) * pool.size)]
         source = state.label[item]
@@ -339,7 +410,7 @@ def anneal_classes(
         choice = uniform(random)
         label = field.row_labels[begin + int(width * choice * choice)]
         kind = uniform(random)
-        before = total[0]
+        before = classes.total[0]
         if label == source or kind < 0.1:
             if source == last:
                 continue
@@ -347,11 +418,12 @@ def anneal_classes(
         elif kind < 0.3 and field.costs[label] < field.costs[source]:
             count, delta = open_label(field, state, scratch, label, smallest, allowed)
         else:
-            count, delta = fill_label(field, state, scratch, random, item, label, smallest)
-        change = delta + total[0] - before
+            count, delta = fill_label(field, state, classes, scratch, random, item, label, smallest)
         if count < 0:
             undo(field, state, scratch, -1 - count)
-            total[0] = before
-        elif change > -temperature * np.log(uniform(random)):
+            continue
+        follow(field, state, classes, scratch.items[:count])
+        if delta + classes.total[0] - before > -temperature * np.log(uniform(random)):
             undo(field, state, scratch, count)
-            total[0] = before
+            follow(field, state, classes, scratch.items[:count])
+            classes.total[0] = before

@@ -23,7 +23,6 @@ from veil.recoding.cells.search import (
     Scratch,
     State,
     anneal,
-    no_class_costs,
     place,
     place_rest,
     start_ascending,
@@ -110,7 +109,6 @@ class LocalSearch:
             items.weights,
             fixed,
             home,
-            no_class_costs(),
         )
         entries = len(items.row)
         self.scratch = Scratch(

@@ -18,34 +18,6 @@ from veil.base.compiled import kernel
 Offsets = NDArray[np.int64]
 
 
-SQUARES, CLASSES, TARGET = 1, 2, 3
-"""Costs of a class: the square of its records, less than none for each class, records that a vote gets wrong."""
-
-
-class ClassCosts(NamedTuple):
-    """What classes cost beside their cells, in `unit`s: `kind` is 0 if that is nothing.
-
-    For a target, `values` are the values of each item by response, `starts` the columns of `counts` that are those of
-    a response, and `counts` the records of each label by value. `minority` is the cost of a record outside of the
-    majority of its class, and `tie` that of one without any. `total` is the cost of all classes.
-    """
-
-    kind: int
-    unit: float
-    values: Codes
-    starts: Integers
-    counts: Codes
-    minority: float
-    tie: float
-    total: Floats
-
-
-def no_class_costs() -> ClassCosts:
-    """Return the costs of classes that cost nothing."""
-    none = np.zeros((0, 0), np.int32)
-    return ClassCosts(0, 1.0, none, np.zeros(1, np.int64), none, 0.0, 0.0, np.zeros(1))
-
-
 class Field(NamedTuple):
     """Labels, the rows under each, the labels above each row from the cheapest on, and the items of each row.
 
@@ -64,7 +36,6 @@ class Field(NamedTuple):
     weights: Integers
     fixed: Integers
     home: Codes
-    classes: ClassCosts
 
 
 class State(NamedTuple):
@@ -89,49 +60,10 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def class_cost(classes: ClassCosts, label: int, size: int) -> float:
-    """Return the cost of a class of some size; suppressed records are none."""
-    if size == 0:
-        return 0.0
-    if classes.kind == SQUARES:
-        return float(size) * float(size) / classes.unit
-    if classes.kind == CLASSES:
-        return -classes.unit
-    cost = 0.0
-    for r in range(classes.starts.size - 1):
-        first = second = 0
-        for v in range(classes.starts[r], classes.starts[r + 1]):
-            count = classes.counts[label, v]
-            if count > first:
-                first, second = count, first
-            elif count > second:
-                second = count
-        cost += (size - first) * classes.minority if first != second else size * classes.tie
-    return cost
-
-
-@kernel
-def charge(field: Field, state: State, item: int, label: int, sign: int) -> None:
-    """Count an item in or out of a label, another one than it comes from, and charge what changes."""
-    classes = field.classes
-    if label == field.costs.size - 1:
-        return
-    size = state.size[label]
-    before = class_cost(classes, label, size)
-    for r in range(classes.values.shape[1]):
-        classes.counts[label, classes.values[item, r]] += sign * field.weights[item]
-    classes.total[0] += class_cost(classes, label, size + sign * field.weights[item]) - before
-
-
-@kernel
 def move(field: Field, state: State, item: int, target: int) -> None:
     """Move an item to another label."""
     source = state.label[item]
     weight = field.weights[item]
-    if field.classes.kind:
-        if source >= 0:
-            charge(field, state, item, source, -1)
-        charge(field, state, item, target, 1)
     if source >= 0:
         after = state.after[item]
         before = state.before[item]

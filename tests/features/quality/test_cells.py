@@ -58,6 +58,11 @@ def test_a_measure_of_cells_is_named_and_bounded(quality: Any, recoding: str, tm
         assert 0 < search.lower_bound <= search.score <= 1
         findings = [each for each in veil.verify(release).findings if "by " + name in each.promise]
         assert [each.holds for each in findings] == [True]
+        assert release.plan is not None
+        again = veil.verify(
+            release.arrow, release.plan, original=PEOPLE, lower_bound=release.apart["lower bound"]
+        ).findings[-1]
+        assert (again.promise, again.holds) == (findings[0].promise, True)
     release.report(tmp_path / "public.json")
     cells = json.loads((tmp_path / "public.json").read_text())["summary"]["cells"]
     assert name in cells

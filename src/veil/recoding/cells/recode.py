@@ -140,7 +140,8 @@ def _starts(
     """Return the full-domain optimum, and a recoding in passes that keep cells, if it does not suppress too much."""
     until = time.perf_counter() + seconds
     plan = replace(prepared.plan, time_limit=max(seconds, 0.01))
-    quality = Loss("arithmetic_mean") if isinstance(plan.quality, COSTS_OF_CLASSES) else plan.quality
+    # By other quality models, passes are slower and keep less.
+    quality = Loss("arithmetic_mean", weights=getattr(plan.quality, "weights", {}))
     in_passes = replace(
         prepared, plan=PASSES.first(replace(plan, suppression_limit=0.0, recoding=PASSES, quality=quality))
     )

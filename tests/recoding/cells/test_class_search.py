@@ -157,6 +157,27 @@ def test_the_best_classes_of_a_small_table(quality: QualityModel, score: int) ->
     assert score_of_classes(prepared, found.levels, found.suppressed) == score
 
 
+def test_records_that_a_vote_gets_wrong_are_suppressed_as_far_as_that_is_allowed() -> None:
+    table = pa.table({"q": ["a"] * 12, "T": ["x"] * 8 + ["y"] * 4})
+    quality = Classification(["T"], 0.1)
+    plan = Plan(
+        {"q": "suppression"},
+        m.KAnonymity(6),
+        sensitive=["T"],
+        quality=quality,
+        person=None,
+        suppression_limit=0.25,
+        minimum_levels={"q": 1},
+    )
+    prepared = prepare(table, plan)
+    problem = CellProblem.of(prepared, 6)
+    found, _ = improve_classes(
+        problem, ClassMeasure.of(prepared, problem), [root(problem)], seconds=0.5, cancel=lambda: False, progress=Progress()
+    )  # fmt: skip
+    assert np.flatnonzero(found.suppressed).size == 3
+    assert found.suppressed[:8].sum() == 0
+
+
 def test_cancelled_at_once_the_best_start_is_returned() -> None:
     prepared = prepared_pairs(Discernibility())
     problem = CellProblem.of(prepared, 2)

@@ -396,11 +396,12 @@ def anneal_classes(
     smallest: int,
     allowed: int,
 ) -> None:
-    """Fill, open and close labels around random items of a pool."""
+    """Fill, open and close labels around random items of a pool, or suppress these."""
     last = field.costs.size - 1
     for _ in range(moves):
         item = pool[int(uniform(random) * pool.size)]
         source = state.label[item]
+        weight = field.weights[item]
         row = field.item_row[item]
         begin = field.row_starts[row]
         width = field.row_starts[row + 1] - begin
@@ -411,7 +412,16 @@ def anneal_classes(
         label = field.row_labels[begin + int(width * choice * choice)]
         kind = uniform(random)
         before = classes.total[0]
-        if label == source or kind < 0.1:
+        if (
+            kind < 0.05
+            and source != last
+            and state.size[source] - weight >= smallest
+            and state.size[last] + weight <= allowed
+        ):
+            scratch.items[0], scratch.origins[0] = item, source
+            count, delta = 1, weight * (field.costs[last] - field.costs[source])
+            move(field, state, item, last)
+        elif label == source or kind < 0.1:
             if source == last:
                 continue
             count, delta = close_label(field, state, scratch, source, -1, 0, smallest, allowed)

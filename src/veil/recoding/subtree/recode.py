@@ -1,10 +1,10 @@
 """Subtree recoding of a prepared plan.
 
 Each column gets a cut of its hierarchy: one label for each value, on any level, with which all values below that
-label are released. Records whose class breaks a model are suppressed, up to the limit of the plan. Lost is the
-*arithmetic* mean over cells of the share of the domain that the label covers, 1 for a suppressed record.
+label are released. Records whose class breaks a model are suppressed, up to the limit of the plan. Costs add up over
+cells, as the quality model says (`veil.recoding.costs`).
 
-The search starts from the full-domain optimum for the same loss, and never returns a worse cut.
+The search starts from the full-domain optimum for the same quality model, and never returns a dearer cut.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ def measure(name: str, k: int, limit: float, seconds: float, models: Sequence[Pr
         text += f"{cost / whole:8.4f}" if cost and moment <= cpu + 1 else "       -"
     loss = found.cost / whole
     text += f"   {loss:.4f}"
-    if bound is not None and not isinstance(bound, str) and hasattr(bound, "loss"):
-        least = float(bound.loss)
+    if bound is not None and not isinstance(bound, str) and hasattr(bound, "score"):
+        least = float(bound.score)
         text += f"   {least:.4f}  {loss / least - 1:6.1%}"
     else:
         text += "        -       -"

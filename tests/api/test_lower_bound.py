@@ -116,7 +116,7 @@ def claims(verification: Any) -> list[tuple[str, bool, str]]:
 
 def test_a_release_checks_its_bound_again() -> None:
     release, proof = bounded()
-    assert proof.loss > 0
+    assert proof.score > 0
     ((promise, holds, measured),) = claims(veil.verify(release))
     assert holds
     assert measured == f"{promise}, by its prices"
@@ -145,7 +145,7 @@ def test_the_data_holder_checks_a_bound_with_input_plan_and_prices(tmp_path: Pat
         verification = veil.verify(tmp_path / "out" / "release.csv", PLAN, original=TABLE, lower_bound=prices)
         ((promise, holds, _),) = claims(verification)
         assert verification.holds
-        assert promise.endswith(f"less than {describe_bound(proof.loss, proof.loss + 1).values['bound']}")
+        assert promise.endswith(f"less than {describe_bound(proof.score, proof.score + 1).values['bound']}")
         assert holds
     other = TABLE.set_column(2, "Z", pa.array(["241"] * 10))
     assert not claims(veil.verify(release.arrow, PLAN, original=other, lower_bound=file))[0][1]
@@ -210,14 +210,14 @@ def test_recipients_get_neither_bound_nor_gap_nor_prices(tmp_path: Path, is_kept
         proof = found.trace.proof
     (tmp_path / "kept").mkdir()
     (tmp_path / "out").mkdir()
-    loss = proof.loss * 11 / 10
+    loss = proof.score * 11 / 10
     figures = {proof.bound, proof.suppression_price, *proof.prices.tolist(), UNIT} - {0}
-    shown = describe_bound(proof.loss, loss).values
+    shown = describe_bound(proof.score, loss).values
     needles = [*map(str, figures), str(shown["bound"])]
     if is_kept_apart:  # prices of a search are shares that other figures may have, too
         needles += [f"{figure / UNIT:.4f}" for figure in figures]
     needles += [
-        f"{proof.loss.numerator / proof.loss.denominator:.6g}",
+        f"{proof.score.numerator / proof.score.denominator:.6g}",
         "lower bound",
         "lower_bound",
         "untere Schranke",

@@ -54,5 +54,5 @@ def test_the_sentence_in_german() -> None:
 
 def test_a_bound_is_a_mean_over_records_and_never_negative() -> None:
     prices = np.zeros(1, np.int64)
-    assert LowerBound(3 * UNIT, 12, 2, 0, prices).loss == Fraction(1, 4)
-    assert LowerBound(-1, 12, 2, 0, prices).loss == LowerBound(5, 0, 2, 0, prices).loss == 0
+    assert LowerBound(3 * UNIT, 12, 2, 0, prices).score == Fraction(1, 4)
+    assert LowerBound(-1, 12, 2, 0, prices).score == LowerBound(5, 0, 2, 0, prices).score == 0

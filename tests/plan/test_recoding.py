@@ -13,7 +13,7 @@ from veil.errors import ParameterError, PlanError, Say
 from veil.models import Inclusion, KAnonymity
 from veil.plan.plan import Plan
 from veil.plan.recoding import AnyRecoding, Recoding
-from veil.quality import Discernibility, Loss
+from veil.quality import Ambiguity, Loss, NonUniformEntropy, Precision
 from veil.recoding import Cells, FastIterative, FromTheStart, FullDomain, Iterative, SinglePass, Subtree
 
 
@@ -81,8 +81,11 @@ def test_no_way_of_recoding(fields: dict[str, Any], words: tuple[str, ...]) -> N
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"quality": Discernibility()}, ("Discernibility", Say("quality"), Say("recoding", "full-domain"))),
-        ({"quality": Loss(aggregate="sum")}, ("arithmetic mean", "sum", "`aggregate`")),
+        ({"quality": Ambiguity()}, ("Ambiguity", Say("quality"), Say("recoding", "full-domain"))),
+        ({"quality": Loss(aggregate="maximum")}, ("mean", "maximum", "`aggregate`")),
+        ({"quality": Precision(aggregate="geometric_mean")}, ("geometric_mean", "`aggregate` of Precision")),
+        ({"quality": NonUniformEntropy(monotone=True)}, ("`monotone` of NonUniformEntropy",)),
+        ({"quality": Precision(factor=0.3)}, ("`factor` of Precision",)),
         ({"check_limit": 5}, (Say("check_limit"), Say("time_limit"))),
         ({"microaggregated": {"age": "mean"}}, (Say("microaggregated"),)),
     ],

@@ -54,7 +54,7 @@ def test_loss_and_bound_are_those_of_the_rows_that_are_released(
     (trace,) = [each for each in outcome.last.traces if isinstance(each, CellTrace)]
     table, records = tiny_table(prepared, size), len(prepared.codes[0])
     cost = exact_cost(table, outcome.cell_levels.of_rows.tolist(), outcome.suppressed_mask.tolist())
-    assert abs(trace.loss * records - cost) * UNIT <= records * len(prepared.codes)
+    assert abs(trace.score - table.score(cost)) * UNIT <= 2 * records * len(prepared.codes)
     assert trace.records == records
     assert [loss for _, loss in trace.curve] == sorted((loss for _, loss in trace.curve), reverse=True)
     proofs = [each for each in outcome.last.traces if isinstance(each, LowerBound)]
@@ -66,8 +66,9 @@ def test_loss_and_bound_are_those_of_the_rows_that_are_released(
         return
     (proof,) = proofs
     assert verify_lower_bound(outcome.searched, proof).holds
-    assert proof.loss * records <= least_loss(table) <= cost
-    assert trace.least == proof.loss
+    assert proof.bound <= least_loss(table) * UNIT <= cost * UNIT
+    assert proof.score <= table.score(least_loss(table)) <= table.score(cost)
+    assert trace.least == proof.score
     assert trace.gap is not None
 
 
@@ -146,4 +147,4 @@ def test_prices_that_prove_nothing_are_no_bound(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setitem(SOLVERS, Cells, lambda *args, boasting=boasting, **options: boasting)
         outcome = outcome_of(prepared, Cells())
         (proof,) = [each for each in outcome.last.traces if isinstance(each, LowerBound)]
-        assert proof.loss * 5 <= least_loss(tiny_table(prepared, ForcedSize(2, 0)))
+        assert proof.score * 5 <= least_loss(tiny_table(prepared, ForcedSize(2, 0)))

@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -22,9 +23,11 @@ from veil.hierarchies import Hierarchy
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
-from veil.quality import Loss
+from veil.plan.recoding import COSTS_OF_CELLS
+from veil.quality import NonUniformEntropy, NormalizedNonUniformEntropy, Precision, QualityModel
 
 UNIT = 2**32
+DIGITS = Context(prec=60)
 Choice = tuple[int, ...]
 
 
@@ -41,14 +44,20 @@ class TinyTable:
     allowed: int
     values: Sequence[object]
     least_values: int
+    quality: QualityModel
 
     @functools.cached_property
     def tables(self) -> list[list[tuple[str | None, ...]]]:
         return [hierarchy.to_rows() for hierarchy in self.hierarchies]
 
     def cost(self, column: int, row: int, level: int) -> Fraction:
-        """The share of the other values of the domain that the label of a cell stands for, times the weight."""
+        """What a cell costs by the quality model, times the weight: for loss, the share of other values."""
         table, label = self.tables[column], self.label(column, row, level)
+        if isinstance(self.quality, Precision):
+            return Fraction(level, max(1, len(table[0]) - 1)) * self.weights[column]
+        if isinstance(self.quality, NonUniformEntropy | NormalizedNonUniformEntropy):
+            together = sum(self.label(column, other, level) == label for other in range(len(self.rows)))
+            return self.weights[column] * log_share(together, len(self.rows))
         under = sum(line[level] == label for line in table)
         if len(table) == 1:
             return Fraction(0)
@@ -77,6 +86,25 @@ class TinyTable:
             for records in classes.values():
                 costs = [self.cost(j, records[0], level) for j, level in enumerate(levels)]
                 yield frozenset(records), sum(costs, Fraction(0)), sum(int(cost * UNIT) for cost in costs)
+
+    @functools.cached_property
+    def base(self) -> Fraction:
+        """What the input costs: nothing but by entropy."""
+        if not isinstance(self.quality, NonUniformEntropy | NormalizedNonUniformEntropy):
+            return Fraction(0)
+        columns, rows = range(len(self.hierarchies)), range(len(self.rows))
+        return sum((self.cost(j, i, 0) for j in columns for i in rows), Fraction(0))
+
+    def score(self, cost: Fraction) -> Fraction:
+        """The score of a cost of all records."""
+        return max(cost - self.base, Fraction(0)) / ((len(self.rows) - self.base) or 1)
+
+
+def log_share(count: int, records: int) -> Fraction:
+    """The logarithm of a count by that of all records, a little too small."""
+    if count < 2:
+        return Fraction(0)
+    return Fraction(Decimal(count).ln(DIGITS)) / Fraction(Decimal(records).ln(DIGITS)) - Fraction(1, 2**94)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +176,7 @@ def bounded(draw: st.DrawFn, max_rows: int) -> tuple[Prepared, ForcedSize]:
         suppression_limit=draw(st.integers(0, number)) / number if draw(st.booleans()) else 0,
         minimum_levels={name: low for name, (low, _) in levels.items()},
         maximum_levels={name: high for name, (_, high) in levels.items()},
-        quality=Loss(weights={"q0": draw(st.sampled_from([1, 0.25, 3]))}),
+        quality=draw(st.sampled_from(COSTS_OF_CELLS))(weights={"q0": draw(st.sampled_from([1, 0.25, 3]))}),
     )
     size = forced_size(prepared)
     assume(isinstance(size, ForcedSize))
@@ -179,19 +207,29 @@ def tiny_table(prepared: Prepared, size: ForcedSize) -> TinyTable:
     """The records of a plan, and what it forces into every class."""
     names = prepared.encoding.names
     weights = getattr(prepared.plan.quality, "weights", {})
-    shares = [Fraction(weights.get(name, 1)) for name in names]
+    shares = [Fraction(weights.get(name, 0.5)) for name in names]
     cells = [prepared.table[name].to_pylist() for name in names]
+    if isinstance(prepared.plan.quality, NormalizedNonUniformEntropy):
+        entropies = [
+            sum(
+                (1 - log_share(column.count(cell), len(column)) for cell in column if len(set(column)) > 1),
+                Fraction(0),
+            )
+            for column in cells
+        ]
+        shares = [share / each if each else each for share, each in zip(shares, entropies, strict=True)]
     values = prepared.table[size.attribute].to_pylist() if size.attribute else [0] * prepared.table.num_rows
     return TinyTable(
         list(zip(*cells, strict=True)),
         prepared.encoding.hierarchies,
         prepared.minimum,
         prepared.maximum,
-        [share / sum(shares) for share in shares],
+        [share / sum(shares) if any(shares) else Fraction(1, len(shares)) for share in shares],
         size.smallest,
         size.allowed,
         values,
         size.least_values,
+        prepared.plan.quality,
     )
 
 

@@ -366,7 +366,7 @@ class _Advisor:
                 time_limit=self.deadline.seconds_for(6), progress=False, cancel=cancel
             )
             self.bound, proof = bound.sentence, bound.trace.proof
-            if proof is None or bound.trace.loss < FAR * proof.loss:
+            if proof is None or bound.trace.score < FAR * proof.score:
                 return
             recoded = self._carry_out(changes, Deadline(self.deadline.seconds_for(2), cancel))
         except VeilError:

@@ -112,8 +112,9 @@ def anonymize(
     recoding
         How labels are chosen. "full-domain": one level for a column. "subtree": one label for each value, wherever it
         occurs. "cells": each record by itself, which loses far less, but the cells of a column then differ in level.
-        The last two minimize loss as the arithmetic mean over cells. Or a mode of `veil.recoding` that recodes
-        cells in passes: `FastIterative()` and others transform suppressed records again, on their own.
+        The last two minimize quality models that can be said of cells, such as loss, which is then the arithmetic mean
+        over cells: see `veil.recoding.Cells`. Or a mode of `veil.recoding` that recodes cells in passes:
+        `FastIterative()` and others transform suppressed records again, on their own.
     quality
         What to minimize, by name ("loss", "average_class_size", …) or as a quality model.
     suppression_limit

@@ -1,4 +1,4 @@
-"""What a search for the labels of every record has found: its loss, and what is proven about better ones."""
+"""What a search for the labels of every record has found: its score, and what is proven about better ones."""
 
 from __future__ import annotations
 
@@ -10,36 +10,43 @@ from veil.outcome.outcome import Outcome
 
 
 class CellSearch:
-    """The loss of a release whose records have labels of their own, and how far it may be from the best.
+    """The score of a release whose records have labels of their own, and how far it may be from the best.
 
-    Loss is the arithmetic mean over cells of the share of the other values of the domain that a label covers, 1 for a
-    suppressed record: unlike `veil.quality.Loss`, which by default takes the geometric mean over columns.
+    With `veil.quality.Loss`, it is the arithmetic mean over cells of the share of the other values of the domain that a
+    label covers, 1 for a suppressed record: unlike the score of full-domain recoding, which by default is the geometric
+    mean over columns. With `Precision`, it is the arithmetic mean of level by height; with `NonUniformEntropy`, the share
+    of all bits that is lost, and with `NormalizedNonUniformEntropy` the mean of these shares over columns. Quality models
+    that judge classes have their own score: `Discernibility`, `AverageClassSize`, `Classification`.
 
     Attributes
     ----------
     score : float
-        The loss.
+        The score; lower is better.
     lower_bound : float, optional
-        A loss that no recoding with these hierarchies is below (with "subtree": none with one label for each value);
+        A score that no recoding with these hierarchies is below (with "subtree": none with one label for each value);
         None if there is no bound: see `sentence`. A figure of the input, as `gap` is: keep it to yourself.
     gap : float, optional
         Largest relative distance of the score to the best one, as of a `SearchResult`: 0.05 means that no recoding has
         a score more than 5 % below this one.
     proven_optimal : bool
-        Whether no recoding loses less.
+        Whether no recoding has a lower score.
+    measure : str
+        The name of the quality model; empty for loss.
     ending : str
         Why the search ended.
     curve : list
-        Seconds since the start of the search, and the loss of the best recoding from then on.
+        Seconds since the start of the search, and the score of the best recoding from then on; empty if the quality model
+        judges classes.
     sentence : str
-        Loss, bound and distance in words, rounded so that they claim no more than is proven.
+        Score, bound and distance in words, rounded so that they claim no more than is proven.
     """
 
     def __init__(self, outcome: Outcome, trace: CellTrace) -> None:
         least = trace.least
-        self.score = float(trace.loss)
+        self.score = float(trace.score)
         self.lower_bound = None if least is None else float(least)
         self.gap = trace.gap
+        self.measure = trace.measure
         self.proven_optimal = self.gap == 0
         self.ending: str = outcome.facts.get("ending", "")
         self.curve = list(trace.curve)

@@ -22,6 +22,7 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
 from veil.plan.recoding import Cells
 from veil.published.finding import Finding
+from veil.quality import Loss
 from veil.recoding.lower_bound import trace_loss
 from veil.tables import Csv, Format
 from veil.tables.formats import TypeName
@@ -54,16 +55,19 @@ class LossBound:
 
     def __init__(self, outcome: Outcome, trace: CellTrace) -> None:
         self._outcome, self.trace = outcome, trace
-        self.loss = float(trace.loss)
-        self.lower_bound = None if trace.proof is None else float(trace.proof.loss)
+        self.loss = float(trace.score)
+        self.lower_bound = None if trace.proof is None else float(trace.proof.score)
         self.gap, self.sentence, self.reason = trace.gap, trace.sentence, trace.why_no_bound
 
     @functools.cached_property
     def prices(self) -> pa.Table | None:
-        """The secret table that proves the bound to `veil.verify(..., lower_bound=...)`: it has the cells of the input."""
-        if self.trace.proof is None:
-            return None
+        """The secret table that proves the bound to `veil.verify(..., lower_bound=...)`: it has the cells of the input.
+
+        None without a bound, and if the plan has another quality model than loss: it is checked by that.
+        """
         prepared = self._outcome.searched
+        if self.trace.proof is None or not isinstance(prepared.plan.quality, Loss):
+            return None
         return price_table(self.trace.proof, prepared.table, prepared.encoding.names).table
 
     def __repr__(self) -> str:

@@ -262,7 +262,7 @@ class Release:
         """Score and proof of a search. None for masks, parts and local recoding.
 
         That of one transformation for all records has other transformations, too: see `SearchResult`. That of labels
-        for each record, or each value, has loss as the arithmetic mean over cells: see `CellSearch`.
+        for each record, or each value, has scores of its own: see `CellSearch`.
         """
         trace = self.outcome.trace(CellTrace)
         return self.lattice if trace is None else CellSearch(self.outcome, trace)

@@ -50,7 +50,7 @@ from veil.utility.classifiers import Classifier, classification
 from veil.utility.column import Column
 from veil.utility.comparison import Comparison
 from veil.utility.queries import query_error
-from veil.verification.lower_bound import column_weights
+from veil.verification.cell_costs import column_weights
 
 Floats = NDArray[np.float64]
 WayName = Literal["full-domain", "subtree", "cells", "Mondrian", "microaggregation"]
@@ -281,7 +281,7 @@ def compare_ways(
         tracker.phase("proving a lower bound")
         outcomes = [way.release.outcome for way in results if way.release is not None and way.release.plan]
         bound, has_roots = _bound(source, plan, outcomes, format, time_limit, cancel, tracker)
-    least = float(bound.loss) if isinstance(bound, LowerBound) else None
+    least = float(bound.score) if isinstance(bound, LowerBound) else None
     return Ways(
         tuple(_with_gap(way, plan, bound, has_roots) for way in results),
         target,
@@ -312,13 +312,14 @@ def _bound(
     except VeilError as error:
         return str(error), False
     has_roots = all(len(hierarchy.labels[-1]) == 1 for hierarchy in prepared.encoding.hierarchies)
-    proofs = [trace.proof for each in outcomes if (trace := each.trace(CellTrace)) and trace.proof]
+    traces = [each.trace(CellTrace) for each in outcomes]
+    proofs = [trace.proof for trace in traces if trace and trace.proof and not trace.measure]
     bound = (
         proofs[0]
         if proofs
         else search_bound(prepared, seconds=seconds, cancel=cancel or (lambda: False), progress=progress)
     )
-    if isinstance(bound, LowerBound) and bound.loss > 1:
+    if isinstance(bound, LowerBound) and bound.score > 1:
         return "no recoding keeps to the plan", has_roots
     return bound, has_roots
 
@@ -334,7 +335,7 @@ def _with_gap(way: Way, plan: Plan, bound: LowerBound | str, has_roots: bool) ->
         reason = "its labels are on any level, or `*` above all, and the bound is one of those that the plan allows"
     if reason or not isinstance(bound, LowerBound):
         return replace(way, why_no_gap=reason)
-    return replace(way, gap=max(0.0, gap_to_optimum(way.loss, float(bound.loss)) or 0.0))
+    return replace(way, gap=max(0.0, gap_to_optimum(way.loss, float(bound.score)) or 0.0))
 
 
 def _release(

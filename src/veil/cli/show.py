@@ -92,7 +92,7 @@ def cells(console: Console, release: Release, search: CellSearch) -> None:
         ("records", f"{release.records:,}"),
         *_suppressed(release, limit, release.suppressed / release.records),
         ("classes", f"{release.classes:,}"),
-        ("loss, mean over cells", f"{search.score:.6g}"),
+        (search.measure or "loss, mean over cells", f"{search.score:.6g}"),
     ]
     console.print(table("Result", ("", ""), rows))
     console.print(Text(search.sentence))

@@ -16,7 +16,16 @@ from veil.base.exact import decimal_fraction
 from veil.base.registry import find
 from veil.base.wording import Phrase
 from veil.errors import ParameterError, PlanError, Say, Words, did_you_mean
-from veil.quality import Loss, QualityModel
+from veil.quality import (
+    AverageClassSize,
+    Classification,
+    Discernibility,
+    Loss,
+    NonUniformEntropy,
+    NormalizedNonUniformEntropy,
+    Precision,
+    QualityModel,
+)
 from veil.quality.factors import Factor
 
 if TYPE_CHECKING:
@@ -50,7 +59,7 @@ class FullDomain(Recoding):
 class Subtree(Recoding):
     """One label for each value, wherever it occurs: a value and its sister may have different levels.
 
-    Minimizes loss as the arithmetic mean over cells.
+    Minimizes `Loss`, `Precision` or an entropy, as `Cells` does.
     """
 
     kind: Literal["Subtree"] = Field(default="Subtree", repr=False, kw_only=True)
@@ -61,7 +70,14 @@ class Subtree(Recoding):
 class Cells(Recoding):
     """Labels for each record by itself: the cells of a column, even those of one value, differ in level.
 
-    Minimizes loss as the arithmetic mean over cells, which is far lower than that of one level for a whole column.
+    Much more is kept than by one level for a whole column. Minimizes the quality model of the plan:
+
+    - `Loss` and `Precision`, as the arithmetic mean over cells, 1 for a suppressed record.
+    - `NonUniformEntropy`, as the share of all bits that is lost, and `NormalizedNonUniformEntropy`, as the mean of the
+      shares of columns. A suppressed record loses the bits of its values in the whole table.
+    - `Discernibility`, `AverageClassSize`, and a target to be predicted (`Classification`), as they are defined, if the
+      models ask for nothing but the size of classes. A small share of loss decides between labels for equal classes.
+
     Labels that are as fine as possible say who is not in a class. With coarsening, some records, drawn at random, get a
     more general label of the release than they need, so that such conclusions are wrong now and then. Sensitive values
     are protected by models only.
@@ -273,20 +289,8 @@ def check_recoding(plan: Plan) -> None:
 
 def why_not_cells(plan: Plan) -> Words:
     """Return why cells cannot be recoded one by one under a plan, with the way out; empty if they can."""
-    quality = plan.quality
-    if not isinstance(quality, Loss):
-        return (
-            f"{plan.recoding} minimizes the loss of cells, not {quality}: leave ",
-            Say("quality"),
-            " out, or recode the whole domain (",
-            Say("recoding", "full-domain"),
-            ")",
-        )
-    if quality.aggregate not in ("geometric_mean", "arithmetic_mean"):
-        return (
-            f"{plan.recoding} minimizes the arithmetic mean of loss over cells, not the {quality.aggregate}: ",
-            "leave `aggregate` of Loss out",
-        )
+    if reason := _why_not_quality(plan):
+        return reason
     if plan.check_limit is not None:
         return (
             f"{plan.recoding} checks no transformations that ",
@@ -303,3 +307,47 @@ def why_not_cells(plan: Plan) -> Words:
             ")",
         )
     return ()
+
+
+COSTS_OF_CELLS = (Loss, Precision, NonUniformEntropy, NormalizedNonUniformEntropy)
+"""Quality models that add up over cells."""
+
+COSTS_OF_CLASSES = (Discernibility, AverageClassSize, Classification)
+"""Quality models that judge each class by itself."""
+
+
+def _why_not_quality(plan: Plan) -> Words:
+    """Return why a recoding does not minimize the quality model of a plan, with the way out; empty if it does."""
+    recoding, quality = plan.recoding, plan.quality
+    name = type(quality).__name__
+    models = COSTS_OF_CELLS + (COSTS_OF_CLASSES if isinstance(recoding, Cells) else ())
+    if not isinstance(quality, models):
+        return (
+            f"{recoding} does not minimize {quality}, only {', '.join(each.__name__ for each in models)}: set ",
+            Say("quality"),
+            " to one of them, or recode the whole domain (",
+            Say("recoding", "full-domain"),
+            ")",
+        )
+    for column in quality.attribute_names:
+        if column in plan.quasi_identifiers:
+            reason = (
+                f"predicts a target from labels, and {column!r} has labels itself: leave it out of {name}"
+            )
+            return (f"{recoding} {reason}, or recode the whole domain (", Say("recoding", "full-domain"), ")")
+    means = ("arithmetic_mean", "sum", *(("geometric_mean",) if isinstance(quality, Loss) else ()))
+    if getattr(quality, "aggregate", means[0]) not in means:
+        option, reason = (
+            "aggregate",
+            f"minimizes the mean over cells, not the {getattr(quality, 'aggregate', '')}",
+        )
+    elif getattr(quality, "monotone", False):
+        option, reason = (
+            "monotone",
+            "has to know what a suppressed record costs, which the monotone variant ignores",
+        )
+    elif not isinstance(quality, Loss | Classification) and getattr(quality, "factor", 0.5) != 0.5:
+        option, reason = "factor", "weighs generalization and suppression alike"
+    else:
+        return ()
+    return (f"{recoding} {reason}: leave `{option}` of {name} out",)

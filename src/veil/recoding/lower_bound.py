@@ -22,6 +22,7 @@ from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.linked_tables import Stacked
 from veil.plan.prepare import Prepared
 from veil.plan.recoding import Cells
+from veil.quality import Loss
 from veil.recoding.cells.bound import best_prices
 from veil.recoding.problem import UNIT, CellProblem
 from veil.verification.lower_bound import prove_bound
@@ -36,7 +37,7 @@ def trace_loss(
     """Return the loss of an outcome, and a bound of every recoding that is proven within some seconds."""
     _refuse(outcome)
     trace = outcome.trace(CellTrace)
-    if trace is not None and isinstance(outcome.recoding, Cells):
+    if trace is not None and not trace.measure and isinstance(outcome.recoding, Cells):
         return trace
     progress.phase("proving a lower bound")
     prepared, cost, full_domain = outcome.searched, cost_of(outcome), len(outcome.parts) <= 1
@@ -61,7 +62,7 @@ def search_bound(
     def left() -> float:
         return began + seconds - (time.perf_counter() - compiling_seconds())
 
-    size = forced_size(prepared)
+    size, prepared = forced_size(prepared), _by_loss(prepared)
     if not isinstance(size, ForcedSize):
         return size
     tracker, whole = progress or Progress(), UNIT * max(1, prepared.records())
@@ -80,9 +81,19 @@ def search_bound(
 
 def cost_of(outcome: Outcome) -> int:
     """Return the loss of all records of an outcome together, in `UNIT`s."""
-    problem = CellProblem.of(outcome.searched, 1)
+    problem = CellProblem.of(_by_loss(outcome.searched), 1)
     costs = problem.cost_of(outcome.cell_levels.of_rows)
     return int(np.where(outcome.suppressed_mask, UNIT, costs) @ problem.counts)
+
+
+def _by_loss(prepared: Prepared) -> Prepared:
+    """Return a plan that measures cells by loss, whatever its quality model is."""
+    quality = prepared.plan.quality
+    if isinstance(quality, Loss):
+        return prepared
+    return replace(
+        prepared, plan=replace(prepared.plan, quality=Loss(weights=getattr(quality, "weights", {})))
+    )
 
 
 def _refuse(outcome: Outcome) -> None:

@@ -2,14 +2,13 @@
 
 A label is one node of each hierarchy. A record may get any label above it; a label with any record needs at least
 `smallest` of them. Costs are whole numbers of `UNIT`, rounded down, so that sums are exact and a bound of the rounded
-problem is a bound of the true one.
+problem is a bound of the true one. They come from the quality model: see `veil.recoding.costs`.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -18,9 +17,8 @@ from veil.base.exact import largest_count
 from veil.classes.encoding import Levels
 from veil.hierarchies import Hierarchy
 from veil.plan.prepare import Prepared
-
-UNIT = 2**32
-"""The cost of a record without any information: of a suppressed one, for example."""
+from veil.recoding.costs import UNIT as UNIT
+from veil.recoding.costs import costs_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +32,9 @@ class CellProblem:
     counts : array
         Number of records of each row.
     costs : tuple by column, of tuples by level, of arrays by label
-        Cost of a cell, in `UNIT`s of a record: the share of the other values of the domain that the label covers,
-        times the weight of the column (weights add up to 1).
+        Cost of a cell, in `UNIT`s of a record, times the weight of the column (weights add up to 1).
+    base : int
+        What no recoding of all records costs less than, because their values cost it.
     minimum, maximum : tuple
         The least and the highest level of each column.
     smallest : int
@@ -48,6 +47,7 @@ class CellProblem:
     codes: Codes
     counts: Integers
     costs: tuple[tuple[Integers, ...], ...]
+    base: int
     minimum: Levels
     maximum: Levels
     smallest: int
@@ -57,17 +57,12 @@ class CellProblem:
     def of(prepared: Prepared, smallest: int) -> CellProblem:
         """Return the problem of a prepared plan; each row of the table is one of its rows."""
         hierarchies = tuple(prepared.encoding.hierarchies)
-        given = getattr(prepared.plan.quality, "weights", {})
-        weights = [Fraction(given.get(name, 1)) for name in prepared.encoding.names]
-        total = sum(weights)
+        counts = prepared.rows.weights.array
         return CellProblem(
             hierarchies,
             np.stack(prepared.codes, axis=1).astype(np.int32),
-            prepared.rows.weights.array,
-            tuple(
-                cell_costs(hierarchy, weight / total if total else Fraction(1, len(weights)))
-                for hierarchy, weight in zip(hierarchies, weights, strict=True)
-            ),
+            counts,
+            *costs_by(prepared.plan.quality, prepared.encoding.names, hierarchies, prepared.codes, counts),
             prepared.minimum,
             prepared.maximum,
             smallest,
@@ -78,6 +73,10 @@ class CellProblem:
     def records(self) -> int:
         """Number of records."""
         return int(self.counts.sum())
+
+    def share(self, cost: int) -> float:
+        """Return a cost as a share of that of suppressing everything, both without that of the input itself."""
+        return max(0.0, (cost - self.base) / max(1, UNIT * self.records - self.base))
 
     def cost_of(self, levels: np.ndarray, rows: np.ndarray | slice = slice(None)) -> Integers:
         """Return the cost of each of some rows, given their levels (rows x columns)."""
@@ -93,36 +92,3 @@ class CellProblem:
         costs = self.cost_of(levels)
         costs[suppressed] = UNIT
         return int(costs @ self.counts)
-
-
-def cell_costs(hierarchy: Hierarchy, weight: Fraction) -> tuple[Integers, ...]:
-    """Return the cost of each label of each level, in `UNIT`s times the weight of the column, rounded down.
-
-    >>> from veil.hierarchies import Hierarchy
-    >>> [costs.tolist() for costs in cell_costs(Hierarchy.from_rows([["f", "*"], ["m", "*"]]), Fraction(1))]
-    [[0, 0], [4294967296]]
-    """
-    size = Fraction(hierarchy.domain_size)
-    if size <= 1:
-        return tuple(np.zeros(len(shares), np.int64) for shares in hierarchy.shares)
-    lowest = 1 / size
-    return tuple(
-        np.array(
-            [
-                int(
-                    min(max((_exact(share, size) - lowest) / (1 - lowest), Fraction(0)), Fraction(1))
-                    * weight
-                    * UNIT
-                )
-                for share in shares.tolist()
-            ],
-            np.int64,
-        )
-        for shares in hierarchy.shares
-    )
-
-
-def _exact(share: float, size: Fraction) -> Fraction:
-    """Return a share as the count of values that it stands for, if there is one; shares are quotients in floats."""
-    exact = Fraction(round(share * size)) / size
-    return exact if float(exact) == share else Fraction(share)

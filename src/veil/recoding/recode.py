@@ -11,21 +11,22 @@ from veil.models.base import PrivacyModel
 from veil.outcome.assemble import assemble
 from veil.outcome.cell_trace import CellTrace
 from veil.outcome.generalize import generalize, search_best
-from veil.outcome.lower_bound import LowerBound
+from veil.outcome.lower_bound import LowerBound, measure_of
 from veil.outcome.outcome import Outcome
 from veil.outcome.price_table import price_table
 from veil.outcome.result import CellLevels
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.prepare import Prepared
-from veil.plan.recoding import Cells, Mode, Recoding, Subtree
+from veil.plan.recoding import COSTS_OF_CLASSES, Cells, Mode, Recoding, Subtree
 from veil.recoding.cells.recode import recode_cells
 from veil.recoding.passes import recodable, recode
-from veil.recoding.problem import UNIT
+from veil.recoding.problem import CellProblem
 from veil.recoding.resist import coarsen_recoding
+from veil.recoding.score import score_of_classes
 from veil.recoding.solution import RowRecoding
 from veil.recoding.subtree import recode_subtree
 from veil.tables.source import Source
-from veil.verification.lower_bound import prove_bound
+from veil.verification.lower_bound import bound_by_size, prove_bound
 
 
 class Solver(Protocol):
@@ -133,12 +134,21 @@ def _prove(prepared: Prepared, solution: RowRecoding) -> LowerBound | str:
 
 
 def _trace(prepared: Prepared, solution: RowRecoding, proof: LowerBound | str) -> CellTrace:
-    records = prepared.records()
+    problem, quality = CellProblem.of(prepared, 1), prepared.plan.quality
+    figure, least = None, None
+    if isinstance(quality, COSTS_OF_CLASSES):
+        figure = score_of_classes(prepared, solution.levels, solution.suppressed)
+        bound = bound_by_size(prepared)
+        least, proof = (None, bound) if isinstance(bound, str) else (bound, "")
     return CellTrace(
         solution.cost,
-        records,
+        problem.records,
         solution.bound,
         proof if isinstance(proof, LowerBound) else None,
         proof if isinstance(proof, str) else "",
-        tuple((seconds, cost / (UNIT * records)) for seconds, cost in solution.curve),
+        tuple((seconds, problem.share(cost)) for seconds, cost in solution.curve),
+        base=problem.base,
+        measure=measure_of(quality),
+        figure=figure,
+        least_figure=least,
     )

@@ -1,4 +1,4 @@
-"""The lower bound on the loss of every recoding, computed anew from the prices that are said to prove it.
+"""The lower bound on what every recoding costs, computed anew from the prices that are said to prove it.
 
 A record may use any label above it: one node of each hierarchy, at a cost that does not depend on who else uses it.
 A label is used by no record or by at least `smallest`. Whatever the prices a_i of the records are, a release that uses
@@ -15,12 +15,14 @@ Two labels with the same records under them may be taken for one, the cheaper: a
 use it instead, since unions of classes are as large, and as diverse, as their parts. So only such labels count of
 which no column can go down a level without losing a record or becoming dearer.
 
-Costs are rounded down to whole `UNIT`s, so that the bound holds for the true costs, and all sums are exact.
+Costs are rounded down to whole `UNIT`s (`cell_costs`), so that the bound holds for the true costs, and all sums are
+exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -31,7 +33,7 @@ from veil.base.distinct import distinct_rows
 from veil.base.wording import Phrase
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
-from veil.outcome.lower_bound import NO_TIME, UNIT, LowerBound, describe_claim
+from veil.outcome.lower_bound import NO_TIME, UNIT, LowerBound, measure_of
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
@@ -39,6 +41,7 @@ from veil.published.finding import Finding
 from veil.tables.columns import encode_values
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
+from veil.verification.cell_costs import cell_costs
 from veil.verification.surplus import ColumnLabels, Interrupted, PricedRows, total_surplus
 
 
@@ -57,7 +60,7 @@ def prove_bound(
         return size
     hierarchies = dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True))
     try:
-        bound = recompute_bound(
+        bound, base = recompute_bound(
             prepared.rows, prepared.plan, hierarchies, size, prices, suppression_price, keep
         )
     except Interrupted:
@@ -71,18 +74,38 @@ def prove_bound(
         suppression_price,
         size.attribute,
         size.least_values,
+        base,
+        measure_of(prepared.plan.quality),
     )
+
+
+def bound_by_size(prepared: Prepared) -> Fraction | Phrase:
+    """Return the least score of a quality model that judges classes, as far as sizes say it, or why there is none.
+
+    By discernibility, a record is charged the records of its class, which are `smallest` at least, or all records. The
+    average class size is least if as many records as possible make classes of `smallest`; all suppressed ones make one
+    more.
+    """
+    size, measure, records = forced_size(prepared), measure_of(prepared.plan.quality), prepared.records()
+    if not isinstance(size, ForcedSize):
+        return size
+    if measure == "Discernibility":
+        return Fraction(records * min(size.smallest, records))
+    if measure == "AverageClassSize":
+        suppressed = [0, 1] if size.allowed else [0]
+        most = max((records - number) // size.smallest + number for number in suppressed)
+        return Fraction(records / max(1, most))  # as a score is rounded
+    return Phrase("nothing is proven about how well others predict the target")
 
 
 def verify_lower_bound(prepared: Prepared, proof: LowerBound) -> Finding:
     """Check a bound for an input and a plan: that its prices prove it."""
-    claim = describe_claim(proof.loss)
     again = prove_bound(prepared, proof.prices, proof.suppression_price)
     if not isinstance(again, LowerBound):
-        return Finding(claim, False, again)
-    return Finding(
-        claim, again.loss >= proof.loss, Phrase("{claim}, by its prices", claim=describe_claim(again.loss))
-    )
+        return Finding(proof.claim, False, again)
+    # A table of prices does not say what the input costs.
+    claim = replace(again, bound=proof.bound).claim
+    return Finding(claim, again.bound >= proof.bound, Phrase("{claim}, by its prices", claim=again.claim))
 
 
 def recompute_bound(
@@ -93,23 +116,29 @@ def recompute_bound(
     prices: Integers,
     suppression_price: int,
     keep: Callable[[], bool] = lambda: True,
-) -> int:
-    """Return the bound that prices prove for every release of a plan, in `UNIT`s of all records together."""
+) -> tuple[int, int]:
+    """Return the bound that prices prove for every release of a plan, and what the input costs.
+
+    Both are in `UNIT`s of all records together.
+    """
     columns = [_encode(rows.table[name], hierarchy, name) for name, hierarchy in hierarchies.items()]
     if size.attribute is None:
         value_codes = np.zeros(rows.table.num_rows, np.int32)
     else:
         value_codes = encode_values(rows.table[size.attribute])[1].astype(np.int32)
     distinct = _distinct(columns, value_codes, prices, rows.weights.array)
+    costs = cell_costs(plan, hierarchies, distinct.codes, distinct.counts)
     labels = [
         column_labels(
-            hierarchies[name], weight, plan.minimum_levels.get(name, 0), plan.maximum_levels.get(name), codes
+            hierarchies[name],
+            by_level,
+            plan.minimum_levels.get(name, 0),
+            plan.maximum_levels.get(name),
+            codes,
         )
-        for (name, weight), codes in zip(
-            column_weights(plan, list(hierarchies)).items(), distinct.codes, strict=True
-        )
+        for name, by_level, codes in zip(hierarchies, costs.by_label, distinct.codes, strict=True)
     ]
-    return bound_of_prices(
+    bound = bound_of_prices(
         distinct,
         labels,
         smallest=size.smallest,
@@ -118,6 +147,7 @@ def recompute_bound(
         least_values=size.least_values,
         keep=keep,
     )
+    return bound, costs.base
 
 
 def bound_of_prices(
@@ -163,18 +193,10 @@ def _distinct(columns: Sequence[Codes], values: Codes, prices: Integers, weights
     return PricedRows([column[one_of] for column in columns], counts, prices[one_of], values[one_of])
 
 
-def column_weights(plan: Plan, names: Sequence[str]) -> dict[str, Fraction]:
-    """Return the weights of columns in the loss, which add up to 1; equal ones if all are 0."""
-    weights = getattr(plan.quality, "weights", {})
-    shares = {name: Fraction(weights.get(name, 1)) for name in names}
-    total = sum(shares.values())
-    return {name: share / total if total else Fraction(1, len(names)) for name, share in shares.items()}
-
-
 def column_labels(
-    hierarchy: Hierarchy, weight: Fraction, low: int, high: int | None, codes: Codes
+    hierarchy: Hierarchy, by_level: Sequence[Integers], low: int, high: int | None, codes: Codes
 ) -> ColumnLabels:
-    """Return the labels of a column on the allowed levels, with what a cell with each costs."""
+    """Return the labels of a column on the allowed levels, given what a cell with each costs."""
     high = hierarchy.height if high is None else high
     labels = np.arange(hierarchy.size, dtype=np.int32)
     maps, costs = [], []
@@ -182,27 +204,9 @@ def column_labels(
         if level:
             labels = hierarchy.maps[level - 1][labels]
         if level >= low:
-            by_label = [
-                _cost(share, hierarchy.domain_size, weight) for share in hierarchy.shares[level].tolist()
-            ]
             maps.append(labels)
-            costs.append(np.array(by_label, np.int64)[labels])
+            costs.append(by_level[level][labels])
     return ColumnLabels(maps, _least_costs(maps, costs, np.unique(codes)))
-
-
-def _cost(share: float, domain_size: float, weight: Fraction) -> int:
-    """Return the cost of a label in `UNIT`s, rounded down: the other values it stands for, of all others there are.
-
-    A share is the quotient of a number of values and the size of the domain, if there is such a number.
-    """
-    size = Fraction(domain_size)
-    if size <= 1:
-        return 0
-    values = Fraction(round(Fraction(share) * size))
-    if float(values / size) != share:
-        values = Fraction(share) * size
-    others = min(max(values - 1, Fraction(0)), size - 1)
-    return int(others / (size - 1) * weight * UNIT)
 
 
 def _least_costs(maps: Sequence[Codes], costs: Sequence[Integers], values: Codes) -> list[Integers]:

@@ -46,6 +46,7 @@ from veil.outcome.roles import Roles, roles_of_plan
 from veil.plan.plan import Plan
 from veil.plan.prepare import level_range, prepare_rows
 from veil.published.table import Published
+from veil.quality import Loss, Precision
 from veil.recoding.passes import recodable
 from veil.recoding.recode import SOLVERS, Solver, trace_solution
 from veil.tables.columns import count_codes
@@ -73,6 +74,7 @@ def anonymize_in_parts(
         As for `veil.anonymize`.
     """
     _check(plan, relation)
+    _check_quality(plan)
     if plan.person_column is not None:
         return anonymize_people_in_parts(relation, plan, most_combinations, threads, progress)
     _check_models(plan)
@@ -107,6 +109,16 @@ def _check(plan: Plan, relation: Relation) -> None:
     if plan.suppressed_rows != "blank":
         raise PlanError(
             "with `parts`, suppressed rows stay and are blank: say ", Say("suppressed_rows", "blank")
+        )
+
+
+def _check_quality(plan: Plan) -> None:
+    """Refuse a quality model by which parts that are recoded row by row cannot be added up."""
+    if plan.recoding.time_limit is not None and not isinstance(plan.quality, Loss | Precision):
+        raise PlanError(
+            f"with `parts`, {plan.recoding} minimizes Loss or Precision, which add up over parts, not {plan.quality}: leave ",
+            Say("quality"),
+            " out, or `parts`",
         )
 
 

@@ -52,6 +52,7 @@ def labels_that_matter(
     caps: Integers,
     further: list[tuple[Levels, Classes]],
     keep: Callable[[], bool],
+    room: int = MOST_PAIRS,
 ) -> tuple[Labels, Integers] | None:
     """Return the labels that matter for caps, and the caps: where memory is too small, these come closer to prices.
 
@@ -62,7 +63,7 @@ def labels_that_matter(
         for node in walk(rows, problem.smallest, caps, keep):
             nodes.append(node)
             pairs += len(node[1].rows)
-            if pairs > MOST_PAIRS:
+            if pairs > room:
                 break
         else:
             return (Labels.of([*nodes, *further]), caps) if keep() else None
@@ -86,12 +87,15 @@ class Prover:
         self.proof = prove(rows, problem, cheapest)
         self.prices: Floats = cheapest / UNIT
         self.generation = 0
-        self.first = self._labels(2 * cheapest + (cheapest > 0) * (UNIT // 50))
+        # A record never pays less than its cheapest label, so that only the rest says what a price may be.
+        self.least = np.minimum(rows.least, cheapest)
+        self.dear = cheapest > self.least
+        self.first = self._labels(2 * cheapest - self.least + self.dear * (UNIT // 50))
 
     def pieces(self) -> Iterator[None]:
         """Work for a moment at each step; `proof` and `prices` are then what has been reached."""
-        dear = self.cheapest > 0
-        mean = self.cheapest[dear].mean() / UNIT if dear.any() else 0.0
+        dear, least = self.dear, self.least
+        mean = (self.cheapest - least)[dear].mean() / UNIT if dear.any() else 0.0
         matter = self.first
         for generation in itertools.count():
             if matter is None:
@@ -115,8 +119,8 @@ class Prover:
             yield
             if not self.keep() or (generation and self.proof.bound - before <= before // 5000):
                 return
-            near = np.floor(1.15 * ascent.best * UNIT).astype(np.int64) + dear * (UNIT // 500)
-            matter = self._labels(np.where(ascent.clipped(), 2 * caps, near))
+            near = np.floor(1.15 * ascent.best * UNIT - 0.15 * least).astype(np.int64) + dear * (UNIT // 500)
+            matter = self._labels(np.where(ascent.clipped(), 2 * caps - least, near))
 
     def _labels(self, caps: Integers) -> tuple[Labels, Integers] | None:
         prices = np.floor(self.prices * UNIT).astype(np.int64)

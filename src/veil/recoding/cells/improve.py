@@ -44,10 +44,10 @@ class Items:
     """What a search moves: the rows of the problem, but for those of distinct rows with plenty of records.
 
     Of a distinct row with at least twice `smallest` records, as many as make one class stay where they are, on the
-    minimum levels, and some of the others may move to help other rows.
+    minimum levels, and some of the others may move to help other rows. With `every`, all rows move.
     """
 
-    def __init__(self, problem: CellProblem, rows: DistinctRows) -> None:
+    def __init__(self, problem: CellProblem, rows: DistinctRows, *, every: bool = False) -> None:
         smallest = problem.smallest
         order = np.lexsort((problem.counts, rows.of_row))
         owner = rows.of_row[order]
@@ -56,7 +56,7 @@ class Items:
         first = np.searchsorted(owner, np.arange(len(rows)))
         before = running - counts - (running - counts)[first[owner]] if len(owner) else running
         left = rows.records[owner] - before - counts
-        self.plenty = rows.records >= 2 * smallest
+        self.plenty = (rows.records >= 2 * smallest) & (not every)
         mobile = ~self.plenty[owner] | ((before < HELPERS * smallest) & (left >= smallest))
         self.origin: Integers = order[mobile]
         self.row: Codes = owner[mobile].astype(np.int32)

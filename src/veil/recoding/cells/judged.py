@@ -31,7 +31,6 @@ from veil.classes.table import ClassTable
 from veil.hierarchies import Hierarchy
 from veil.models.base import ClassCriterion, HasMinimalSize, PrivacyModel, SampleCriterion, views_of
 from veil.plan.prepare import Prepared
-from veil.quality import Loss
 from veil.recoding.cells import judged_kernels as moves
 from veil.recoding.cells.judged_labels import (
     Knobs,
@@ -61,7 +60,7 @@ _LARGEST_COUNTS = 1 << 26
 
 def why_not(prepared: Prepared, models: Sequence[PrivacyModel]) -> str | None:
     """Return why records cannot be recoded cell by cell under these models, and what to take instead; None if they can."""
-    quality, sample = prepared.plan.quality, prepared.sample
+    sample = prepared.sample
     for model in models:
         if model.subset is not None:
             return (
@@ -74,8 +73,6 @@ def why_not(prepared: Prepared, models: Sequence[PrivacyModel]) -> str | None:
                 f"{model} judges all classes together, not each by itself. Use a model that judges classes, such as "
                 "KAnonymity, or recode with one level for each column"
             )
-    if not isinstance(quality, Loss):
-        return f"{quality} cannot be said of single cells. Use veil.quality.Loss()"
     if prepared.sample.microaggregated:
         names = ", ".join(map(repr, prepared.sample.microaggregated))
         return (

@@ -7,6 +7,7 @@ dropped with everything below it as soon as it has too few records, or as no lab
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -64,6 +65,14 @@ class DistinctRows:
 
     def __len__(self) -> int:
         return len(self.records)
+
+    @functools.cached_property
+    def least(self) -> Integers:
+        """Cost of the label of each distinct row on the minimum levels."""
+        total = np.zeros(len(self), np.int64)
+        for by_level, labels in zip(self.costs, self.labels, strict=True):
+            total += by_level[0][labels[0]]
+        return total
 
 
 class Classes(NamedTuple):
@@ -131,9 +140,6 @@ def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[
     They are those of rows that have enough records on their own, on the minimum levels, and those on the maximum.
     """
     alone = np.flatnonzero(rows.records >= smallest).astype(np.int32)
-    costs = np.zeros(len(rows), np.int64)
-    for by_level, labels in zip(rows.costs, rows.labels, strict=True):
-        costs += by_level[0][labels[0]]
     first, top = distinct_rows([labels[-1] for labels in rows.labels], len(rows))
     top_costs = np.zeros(len(first), np.int64)
     for by_level, labels in zip(rows.costs, rows.labels, strict=True):
@@ -143,7 +149,7 @@ def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[
     order = order[enough[top[order]]]
     lengths = np.bincount(top, minlength=len(first))[enough]
     return [
-        (rows.minimum, Classes(alone, np.arange(len(alone) + 1, dtype=np.int64), costs[alone])),
+        (rows.minimum, Classes(alone, np.arange(len(alone) + 1, dtype=np.int64), rows.least[alone])),
         (
             maximum,
             Classes(order, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), top_costs[enough]),

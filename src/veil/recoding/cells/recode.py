@@ -2,7 +2,8 @@
 
 If the models ask for nothing but the size of classes, the search knows labels by their prices (`cells.solve`), which
 prove a bound besides; under others it makes rounds of moves that the models judge (`cells.judged`), and a bound is
-proven for the size of classes that they force.
+proven for the size of classes that they force. Quality models that judge classes have a search of their own
+(`cells.class_search`).
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ from veil.models.base import PrivacyModel
 from veil.outcome.generalize import search_best
 from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.prepare import Prepared
-from veil.plan.recoding import FromTheStart
+from veil.plan.recoding import COSTS_OF_CLASSES, FromTheStart
+from veil.quality import Loss
 from veil.recoding.cells.bound import best_prices
+from veil.recoding.cells.class_search import ClassMeasure, check_classes, improve_classes
 from veil.recoding.cells.judged import Judge, improve, why_not
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.solve import solve
+from veil.recoding.costs import of_cells
 from veil.recoding.passes import Recoder
-from veil.recoding.problem import UNIT, CellProblem
+from veil.recoding.problem import CellProblem
 from veil.recoding.solution import RowRecoding
 
 PASSES = FromTheStart(1000)
@@ -48,28 +52,42 @@ def recode_cells(
     cancel: Callable[[], bool],
     progress: Progress,
 ) -> RowRecoding:
-    """Return the recoding of least loss that the search finds within the time."""
+    """Return the cheapest recoding that the search finds within the time."""
     if (reason := why_not(prepared, models)) is not None:
         raise PlanError(reason)
     began = time.perf_counter()
-    # The loss of cells is the arithmetic mean.
-    quality = replace(prepared.plan.quality, aggregate="arithmetic_mean")  # type: ignore[type-var]
-    prepared = replace(prepared, plan=replace(prepared.plan, quality=quality))
+    by_class = isinstance(prepared.plan.quality, COSTS_OF_CLASSES)
+    if not by_class:
+        prepared = replace(prepared, plan=replace(prepared.plan, quality=of_cells(prepared.plan.quality)))
     size = forced_size(prepared)
     judge = Judge(prepared, models)
+    if by_class:
+        check_classes(prepared, judge.reads_sizes_only)
     problem = CellProblem.of(prepared, judge.smallest)
     progress.phase("recoding in passes")
-    start = _start(prepared, judge, seconds * _START, threads, cancel, progress)
+    starts = _starts(prepared, judge, seconds * _START, threads, cancel, progress)
+    start = min(starts, key=lambda each: problem.total_cost(each.levels, each.suppressed))
 
     def left() -> float:
         return max(0.0, began + seconds - time.perf_counter())
 
-    def better(loss: float, bound: float | None) -> None:
-        progress.better(loss, bound)
+    def better(score: float, bound: float | None) -> None:
+        progress.better(score, bound)
         share = min(1.0, (time.perf_counter() - began) / seconds)
-        progress.advance(round(1000 * share), 1000, f"loss {loss:.6g}")
+        progress.advance(round(1000 * share), 1000, f"score {score:.6g}")
 
     progress.phase("recoding cells")
+    if by_class:
+        recoding, ending = improve_classes(
+            problem,
+            ClassMeasure.of(prepared, problem),
+            starts,
+            seconds=left(),
+            cancel=cancel,
+            progress=progress,
+        )
+        cost = problem.total_cost(recoding.levels, recoding.suppressed)
+        return RowRecoding(recoding.levels, recoding.suppressed, cost, ending)
     if judge.reads_sizes_only and isinstance(size, ForcedSize):
         found = solve(problem, seconds=left(), start=start, threads=threads, cancel=cancel, progress=better)
         curve = tuple((cpu, cost) for cpu, cost, _ in found.curve)
@@ -92,18 +110,22 @@ def recode_cells(
     )  # fmt: skip
 
 
-def _start(
+def _starts(
     prepared: Prepared,
     judge: Judge,
     seconds: float,
     threads: int | None,
     cancel: Callable[[], bool],
     progress: Progress,
-) -> CellRecoding:
-    """Return the full-domain optimum, or a recoding in passes if it loses less and does not suppress too much."""
+) -> list[CellRecoding]:
+    """Return the full-domain optimum, and a recoding in passes that keep cells, if it does not suppress too much."""
     until = time.perf_counter() + seconds
     plan = replace(prepared.plan, time_limit=max(seconds, 0.01))
-    in_passes = replace(prepared, plan=PASSES.first(replace(plan, suppression_limit=0.0)))
+    # By other quality models, passes are slower and keep less.
+    quality = Loss("arithmetic_mean", weights=getattr(plan.quality, "weights", {}))
+    in_passes = replace(
+        prepared, plan=PASSES.first(replace(plan, suppression_limit=0.0, recoding=PASSES, quality=quality))
+    )
     problem = CellProblem.of(prepared, judge.smallest)
     options: dict[str, Any] = {"threads": threads, "progress": _WithoutScores(progress), "cancel": cancel}
     starts: list[CellRecoding] = []
@@ -112,8 +134,7 @@ def _start(
         choice = search_best(replace(prepared, plan=plan), **options)
         starts.append(_levels_of(Recoder.of_choice(prepared, choice)))
         first = starts[-1]
-        cost = problem.total_cost(first.levels, first.suppressed)
-        progress.better(cost / (UNIT * max(1, problem.records)), None)
+        progress.better(problem.share(problem.total_cost(first.levels, first.suppressed)), None)
 
     with suppress(NoSolutionError):
         start_at_optimum()
@@ -124,7 +145,7 @@ def _start(
         starts += [recoding] if _is_within_limit(prepared, recoding) else []
     if not starts:  # there is none, or the time was over
         start_at_optimum()
-    return min(starts, key=lambda each: problem.total_cost(each.levels, each.suppressed))
+    return starts
 
 
 class _WithoutScores(Progress):

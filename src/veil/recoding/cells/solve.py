@@ -54,8 +54,8 @@ def solve(
 ) -> CellSolution:
     """Return the best recoding after some seconds, with a bound.
 
-    `start` is a recoding that the result is to be no worse than. `progress` receives the loss of each better
-    recoding and the bound, as shares of the cost of suppressing everything.
+    `start` is a recoding that the result is to be no worse than. `progress` receives the cost of each better
+    recoding and the bound, as shares of that of suppressing everything.
     """
     return _Solver(problem, seconds, start, threads or cores(), cancel, progress, seed).run()
 
@@ -171,8 +171,8 @@ class _Solver:
         bound = self.prover.proof.bound if self.prover else None
         self.curve.append((time.process_time() - compiling_seconds() - self.cpu, total, bound))
         if self.progress:
-            whole = UNIT * self.problem.records
-            self.progress(total / whole, None if bound is None else bound / whole)
+            share = self.problem.share
+            self.progress(share(total), None if bound is None else share(bound))
 
     def _check(self, rows: DistinctRows, further: list[tuple[Levels, Classes]]) -> None:
         """Refuse a problem in which more records have no label at all than may be suppressed."""

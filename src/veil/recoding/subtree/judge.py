@@ -46,7 +46,8 @@ class Judge:
         _refuse(prepared, models)
         self.models, self.limit = models, prepared.plan.suppression_limit
         self.sample, self.hierarchies = prepared.sample, prepared.encoding.hierarchies
-        self.costs = CellProblem.of(prepared, 1).costs
+        self.problem = CellProblem.of(prepared, 1)
+        self.costs = self.problem.costs
         self.measure = _CellCosts()
         self.evaluator = self._evaluator(
             self._encoding([np.zeros(hierarchy.size, np.int32) for hierarchy in self.hierarchies])

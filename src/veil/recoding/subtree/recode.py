@@ -1,10 +1,10 @@
 """Subtree recoding of a prepared plan.
 
 Each column gets a cut of its hierarchy: one label for each value, on any level, with which all values below that
-label are released. Records whose class breaks a model are suppressed, up to the limit of the plan. Lost is the
-*arithmetic* mean over cells of the share of the domain that the label covers, 1 for a suppressed record.
+label are released. Records whose class breaks a model are suppressed, up to the limit of the plan. Costs add up over
+cells, as the quality model says (`veil.recoding.costs`).
 
-The search starts from the full-domain optimum for the same loss, and never returns a worse cut.
+The search starts from the full-domain optimum for the same quality model, and never returns a dearer cut.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Ending, Limits, Search, cores
 from veil.models.base import PrivacyModel
 from veil.plan.prepare import Prepared
-from veil.quality import Loss
-from veil.recoding.problem import UNIT
+from veil.recoding.costs import of_cells
 from veil.recoding.subtree import kernels
 from veil.recoding.subtree.annealing import Annealing
 from veil.recoding.subtree.branch_and_bound import BranchAndBound
@@ -56,7 +55,7 @@ class SubtreeSolution:
     cuts : tuple by column, of arrays
         Level of each domain value.
     cost : int
-        Loss, in `UNIT`s of a record.
+        In `UNIT`s of a record.
     bound : int, optional
         What no subtree recoding costs less than.
     proven : bool
@@ -87,7 +86,7 @@ def recode_subtree(
     progress: ProgressLike | Progress = None,
     seed: int = 0,
 ) -> SubtreeSolution:
-    """Return the subtree recoding of least loss that the search finds within the time."""
+    """Return the cheapest subtree recoding that the search finds within the time."""
     with following(progress) as tracker:
         search = _Search(prepared, models, seconds, cancel, tracker)
         tracker.phase("searching for the best transformation of all records alike")
@@ -140,17 +139,17 @@ class _Search:
         self.best, self.cost = levels, verdict.cost
         self.bound = None if self.bound is None else min(self.bound, self.cost)
         self.curve.append((self.elapsed, self.cost, self.bound))
-        share, done = self.cost / (UNIT * self.prepared.rows.records), self.elapsed / self.seconds
+        share, done = self.judge.problem.share(self.cost), self.elapsed / self.seconds
         self.progress.better(share, None)
-        self.progress.advance(min(1000, round(1000 * done)), 1000, f"loss {share:.6g}")
+        self.progress.advance(min(1000, round(1000 * done)), 1000, f"score {share:.6g}")
         return True
 
     def full_domain(self, threads: int | None) -> None:
         """Start from the best nodes of the lattice, with the suppression of the plan and without any."""
         prepared, plan = self.prepared, self.prepared.plan
-        loss = Loss(aggregate="arithmetic_mean", weights=getattr(plan.quality, "weights", {}))
+        quality = of_cells(plan.quality)
         for limit in dict.fromkeys((plan.suppression_limit, 0.0)):
-            evaluator = Evaluator(prepared.sample, self.models, loss, limit)
+            evaluator = Evaluator(prepared.sample, self.models, quality, limit)
             limits = Limits(self.seconds * SHARE, plan.check_limit or math.inf, self.cancel)
             search = Search(evaluator, prepared.minimum, prepared.maximum, limits=limits, threads=threads)
             if (node := search.run(plan.strategy).best) is None:

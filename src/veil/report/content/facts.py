@@ -20,7 +20,6 @@ from veil.models.base import monotonicity
 from veil.outcome.account import Account
 from veil.outcome.cell_trace import CellTrace
 from veil.outcome.generalize import Choice
-from veil.outcome.lower_bound import round_loss
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.outcome.price_table import NAME as BOUND_TABLE
@@ -177,8 +176,7 @@ def _summary(
     prepared, choice, cells = outcome.prepared, outcome.trace(Choice), outcome.trace(CellTrace)
     if cells is not None:
         # Bound and gap are figures of the input.
-        loss = Phrase("the loss is {loss}, as the mean over cells", loss=round_loss(cells.loss, "up"))
-        summary["cells"] = cells.sentence if exact else loss
+        summary["cells"] = cells.sentence if exact else cells.published_sentence
     if exact and bound is not None:
         summary["bound"] = bound
     summary |= {

@@ -86,7 +86,7 @@ def test_each_way_has_a_verified_release_or_a_reason() -> None:
 
 
 def test_gaps_are_distances_to_one_bound() -> None:
-    found = compare_ways(TABLE, **OPTIONS, quality=veil.quality.Loss(weights={"age": 3}))
+    found = compare_ways(TABLE, **OPTIONS, quality=veil.quality.Loss(weights={"age": 1.5}))
     cells = found["cells"]
     assert cells.release is not None
     assert isinstance(cells.release.search, CellSearch)

@@ -36,6 +36,7 @@ from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.plan.recoding import Cells, FromTheStart, FullDomain, Recoding, Subtree
+from veil.quality import Loss
 from veil.recoding.lower_bound import cost_of, search_bound, trace_loss
 from veil.recoding.recode import carry_out_recoding
 from veil.tables.source import Source
@@ -61,11 +62,11 @@ def check(prepared: Prepared, table: TinyTable) -> None:
         return
     trace, records = traced(outcome), len(prepared.codes[0])
     cost = exact_cost(table, outcome.cell_levels.of_rows.tolist(), outcome.suppressed_mask.tolist())
-    assert abs(trace.loss * records - cost) * UNIT <= records * len(prepared.codes)
+    assert abs(trace.score * records - cost) * UNIT <= records * len(prepared.codes)
     proof = trace.proof
     assert proof is not None
     assert trace.full_domain
-    assert proof.loss * records <= least_loss(table) <= cost
+    assert proof.score * records <= least_loss(table) <= cost
     assert verify_lower_bound(outcome.searched, proof).holds
     ways: list[tuple[Recoding, dict[str, Any]]] = [
         (Cells(), {}),
@@ -80,8 +81,8 @@ def check(prepared: Prepared, table: TinyTable) -> None:
         found = traced(other)
         assert found.proof is not None
         if table.allows(np.flatnonzero(other.suppressed_mask).tolist()):
-            assert proof.loss <= found.loss
-            assert found.proof.loss <= found.loss
+            assert proof.score <= found.score
+            assert found.proof.score <= found.score
     size = forced_size(prepared)
     assert isinstance(size, ForcedSize)
     names = outcome.searched.encoding.names
@@ -94,7 +95,39 @@ def check(prepared: Prepared, table: TinyTable) -> None:
 def test_no_release_of_a_plan_is_below_the_bound_of_its_full_domain_release(
     case: tuple[Prepared, ForcedSize],
 ) -> None:
-    check(case[0], tiny_table(*case))
+    prepared = by_loss(case[0])
+    check(prepared, tiny_table(prepared, case[1]))
+
+
+@settings(max_examples=30)
+@given(bounded(8))
+def test_loss_and_bound_are_those_of_loss_whatever_a_plan_minimizes(
+    case: tuple[Prepared, ForcedSize],
+) -> None:
+    prepared = by_loss(case[0])
+    for recoding in (FullDomain(), Cells()):
+        try:
+            outcome = outcome_of(case[0], recoding)
+        except NoSolutionError:
+            continue
+        trace, table = traced(outcome), tiny_table(prepared, case[1])
+        cost = exact_cost(table, outcome.cell_levels.of_rows.tolist(), outcome.suppressed_mask.tolist())
+        assert not trace.measure
+        assert abs(trace.score * table_records(prepared) - cost) * UNIT <= table_records(prepared) * len(
+            prepared.codes
+        )
+        assert trace.proof is None or trace.proof.score * table_records(prepared) <= least_loss(table)
+
+
+def by_loss(prepared: Prepared) -> Prepared:
+    """The same plan with loss as its quality model."""
+    loss = Loss(weights=prepared.plan.quality.weights)  # type: ignore[attr-defined]
+    return dataclasses.replace(prepared, plan=dataclasses.replace(prepared.plan, quality=loss))
+
+
+def table_records(prepared: Prepared) -> int:
+    """The number of records of a tiny table."""
+    return len(prepared.codes[0])
 
 
 @settings(max_examples=50)
@@ -236,5 +269,5 @@ def test_the_bound_rises_while_it_is_watched() -> None:
     found = search_bound(prepared, seconds=60.0, progress=watch)
     assert isinstance(found, LowerBound)
     assert watch.bounds == sorted(watch.bounds)
-    assert watch.bounds[-1] == pytest.approx(float(found.loss))
+    assert watch.bounds[-1] == pytest.approx(float(found.score))
     assert watch.shares == sorted(watch.shares)

@@ -70,7 +70,7 @@ def test_what_cannot_go_together_is_refused() -> None:
         veil.anonymize(PEOPLE, **FIELDS, recoding=True)
     with refused(InputError, "in memory", "`parts`"):
         veil.anonymize(PEOPLE, **FIELDS, parts=True)
-    with refused(PlanError, "one transformation of its own", "`recoding`"):
+    with refused(PlanError, "`parts`", "FastIterative"):
         veil.anonymize(PEOPLE, **FIELDS, parts=True, recoding=FastIterative())
     with refused(PlanError, "only for SafePub"):
         veil.anonymize(PEOPLE, **FIELDS, for_testing_seed=1)

@@ -51,7 +51,7 @@ def slowly(problem, levels, suppressed, budget, randomness, split):
     rows = np.flatnonzero(~suppressed).tolist()
     labels = labels_of(problem, levels)
     cost = {labels[row]: int(problem.cost_of(levels[[row]], np.array([row]))[0]) for row in rows}
-    classes = sorted(cost, key=lambda label: ([level for level, _ in label], [code for _, code in label]))
+    classes = sorted(cost)
     members = {label: [row for row in rows if labels[row] == label] for label in classes}
     groups = [[row] for row in rows] if split else [members[label] for label in classes]
     spare = {label: len(members[label]) - problem.smallest for label in classes}

@@ -170,7 +170,7 @@ def test_a_choice_by_quasi_identifiers_needs_what_can_be_chosen_by():
         veil.anonymize(PEOPLE, **{**blind, **models, "suppression_limit": 0.1})
     with refused(PlanError, "'ill'", "another quality"):
         veil.anonymize(PEOPLE, **{**blind, **models, "quality": veil.quality.Classification(["ill"])})
-    with refused(PlanError, "local recoding", "all columns"):
+    with refused(PlanError, "FastIterative", "all columns"):
         veil.anonymize(PEOPLE, **{**blind, **models}).local_recoding(FastIterative())
     with refused(PlanError, "SafePub", "at random"):
         veil.anonymize(

@@ -192,7 +192,7 @@ def refine(release: object, *, pairs: int = PAIRS) -> tuple[Refinement, ...]:
     >>> table = pa.table({"age": [31, 31, 31, 33, 35, 37], "sex": ["f", "f", "f", "f", "m", "m"]})
     >>> levels = {"age": h.intervals(10, 20), "sex": h.table([["f", "*"], ["m", "*"]])}
     >>> release = veil.anonymize(table, quasi_identifiers=levels, models=veil.KAnonymity(3), others="drop")
-    >>> release.levels
+    >>> release.transformation
     {'age': 1, 'sex': 1}
     >>> [each.narrowed for each in refine(release)]
     [0]

@@ -162,7 +162,11 @@ def test_an_assessment_in_people_is_what_a_plan_in_people_keeps() -> None:
             (KAnonymity(strength["KAnonymity"]), KAnonymity(strength["KAnonymity"] + 1)),
             (DistinctLDiversity("dx", strength["DistinctLDiversity"]), None),
         ):
-            as_it_is = {"maximum_levels": dict.fromkeys(names, 0), "suppression_limit": 0.0, "local": None}
+            as_it_is = {
+                "maximum_levels": dict.fromkeys(names, 0),
+                "suppression_limit": 0.0,
+                "recoding": "full-domain",
+            }
             case.options |= {**as_it_is, "models": model}
             release = anonymized(case)
             assert release is not None

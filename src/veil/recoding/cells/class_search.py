@@ -400,6 +400,8 @@ def anneal_classes(
     last = field.costs.size - 1
     for _ in range(moves):
         item = pool[int(uniform(random) * pool.size)]
+        if state.head[last] >= 0 and uniform(random) < 0.02:
+            item = state.head[last]  # a few suppressed items would hardly ever be met
         source = state.label[item]
         weight = field.weights[item]
         row = field.item_row[item]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from support.refusals import refused
 from veil.errors import HierarchyError, ParameterError
-from veil.hierarchies.grid import CELLS, SKEWED, Grid, propose_grid
+from veil.hierarchies.grid import CELLS, SKEWED, LabelGrid, propose_grid
 
 WIDTHS = st.sampled_from([1, 2, 5, Decimal("0.1"), Decimal("0.25"), 7])
 NUMBERS = st.lists(
@@ -25,7 +25,7 @@ NUMBERS = st.lists(
 DAYS = st.lists(st.dates(dt.date(1, 1, 1), dt.date(9999, 12, 31)), min_size=1, max_size=8, unique=True)
 
 
-def labels(grid: Grid, values: pa.Array) -> list[str]:
+def labels(grid: LabelGrid, values: pa.Array) -> list[str]:
     """The label of the cell of each value."""
     cells = grid.cells(values, "x")
     return [cells.label(cell, cell) for cell in cells.of_value.tolist()]
@@ -33,7 +33,7 @@ def labels(grid: Grid, values: pa.Array) -> list[str]:
 
 @given(NUMBERS, WIDTHS, st.none() | st.integers(-3, 3))
 def test_cells_of_numbers_are_those_of_fractions(numbers: list[Any], width: Any, origin: int | None) -> None:
-    found = labels(Grid(width, origin), pa.array([float(each) for each in numbers]))
+    found = labels(LabelGrid(width, origin), pa.array([float(each) for each in numbers]))
     step, start = Fraction(width), Fraction(origin or 0)
     for number, label in zip(numbers, found, strict=True):
         low = start + math.floor((Fraction(str(number)) - start) / step) * step
@@ -44,7 +44,7 @@ def test_cells_of_numbers_are_those_of_fractions(numbers: list[Any], width: Any,
 def test_edges_leave_open_cells_at_both_ends(numbers: list[Any], edges: list[int]) -> None:
     edges.sort()
     for number, label in zip(
-        numbers, labels(Grid(edges=tuple(edges)), pa.array(map(float, numbers))), strict=True
+        numbers, labels(LabelGrid(edges=tuple(edges)), pa.array(map(float, numbers))), strict=True
     ):
         below = [edge for edge in edges if edge <= number]
         above = [edge for edge in edges if edge > number]
@@ -56,7 +56,7 @@ def test_edges_leave_open_cells_at_both_ends(numbers: list[Any], edges: list[int
 
 @given(DAYS, st.sampled_from(["month", "quarter", "year", "decade", "century"]))
 def test_cells_of_the_calendar_hold_their_days(days: list[dt.date], unit: Any) -> None:
-    for day, label in zip(days, labels(Grid(unit), pa.array(days)), strict=True):
+    for day, label in zip(days, labels(LabelGrid(unit), pa.array(days)), strict=True):
         low, _, high = label.strip("[>=").partition(", ")
         assert dt.date.fromisoformat(low) <= day
         assert not high or day < dt.date.fromisoformat(high)
@@ -86,8 +86,10 @@ def test_units_of_time_by_the_range() -> None:
         dt.timedelta(seconds=49): "second", dt.timedelta(hours=49): "hour", dt.timedelta(days=49): "day",
         dt.timedelta(days=1500): "month", dt.timedelta(days=15_000): "year", dt.timedelta(days=900_000): "century",
     }.items():  # fmt: skip
-        assert propose_grid(pa.array([start, start + span]), "x") == Grid(unit)  # type: ignore[arg-type]
-    assert propose_grid(pa.array([start.date(), start.date() + dt.timedelta(days=3)]), "x") == Grid("day")
+        assert propose_grid(pa.array([start, start + span]), "x") == LabelGrid(unit)  # type: ignore[arg-type]
+    assert propose_grid(pa.array([start.date(), start.date() + dt.timedelta(days=3)]), "x") == LabelGrid(
+        "day"
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,9 +103,9 @@ def test_units_of_time_by_the_range() -> None:
 )
 def test_bad_grids_are_refused(parameters: dict[str, Any], words: list[str]) -> None:
     with refused(ParameterError, *words):
-        Grid(**parameters)
+        LabelGrid(**parameters)
 
 
 def test_a_unit_of_the_calendar_does_not_fit_numbers() -> None:
     with refused(HierarchyError, "'x'", "every year", "numbers"):
-        Grid("year").cells(pa.array([1, 2]), "x")
+        LabelGrid("year").cells(pa.array([1, 2]), "x")

@@ -14,7 +14,7 @@ from veil.base.arrays import Integers
 from veil.base.progress import Progress
 from veil.plan.class_size import ForcedSize
 from veil.plan.prepare import Prepared
-from veil.recoding.cells.labels import Classes, DistinctRows, Labels
+from veil.recoding.cells.labels import CellLabels, DistinctRows, NodeClasses
 from veil.recoding.cells.recode import recode_cells
 from veil.recoding.problem import CellProblem
 from veil.recoding.solution import RowRecoding
@@ -88,7 +88,7 @@ def highest(values: Integers, members: frozenset[int], rows: DistinctRows, small
     return sum(sorted(copies, reverse=True)[:smallest])
 
 
-def members_of(labels: Labels | Classes) -> list[frozenset[int]]:
+def members_of(labels: CellLabels | NodeClasses) -> list[frozenset[int]]:
     """Return the rows under each label."""
     pairs = itertools.pairwise(labels.starts.tolist())
     return [frozenset(labels.rows[start:end].tolist()) for start, end in pairs]

@@ -53,17 +53,17 @@ SKEWED = 20
 
 
 @declared
-class Grid:
+class LabelGrid:
     """Lines at which intervals may begin and end: multiples of a width from an origin on, or listed ones.
 
     Intervals contain their lower end and not their upper one. With listed `edges`, values beyond them are in
     open intervals, such as `<18` and `>=90`. A number as the width of dates counts days, from a Monday on.
 
     >>> import pyarrow as pa
-    >>> cells = Grid(5, origin=1).cells(pa.array([3, 7, 12]), "age")
+    >>> cells = LabelGrid(5, origin=1).cells(pa.array([3, 7, 12]), "age")
     >>> cells.of_value.tolist(), cells.label(0, 1)
     ([0, 1, 2], '[1, 11[')
-    >>> Grid(edges=(18, 65)).cells(pa.array([70, 3]), "age").label(0, 0)
+    >>> LabelGrid(edges=(18, 65)).cells(pa.array([70, 3]), "age").label(0, 0)
     '<18'
     """
 
@@ -75,16 +75,16 @@ class Grid:
     edges: Annotated[tuple[Point, ...], Field(description="the lines one by one, in place of a width")] = ()
 
     @model_validator(mode="after")
-    def _consistent(self) -> Grid:
+    def _consistent(self) -> LabelGrid:
         if (self.width is None) == (not self.edges):
-            raise ValueError("Grid needs either a `width` or `edges`")
+            raise ValueError("LabelGrid needs either a `width` or `edges`")
         if self.origin is not None and (self.edges or isinstance(self.width, str)):
-            raise ValueError("`origin` of Grid goes with a `width` that is a number or a duration")
+            raise ValueError("`origin` of LabelGrid goes with a `width` that is a number or a duration")
         if not isinstance(self.width, str | None) and length(self.width) <= 0:
-            raise ValueError(f"`width` of Grid should be greater than 0, not {self.width}")
+            raise ValueError(f"`width` of LabelGrid should be greater than 0, not {self.width}")
         for before, after in zip(self.edges, self.edges[1:], strict=False):
             if isinstance(before, date) != isinstance(after, date) or place(before) >= place(after):
-                raise ValueError(f"`edges` of Grid should ascend, but {after} follows {before}")
+                raise ValueError(f"`edges` of LabelGrid should ascend, but {after} follows {before}")
         return self
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Grid:
             return f"every {self.width}"
         return f"every {self.width} from {0 if self.origin is None else self.origin}"
 
-    def cells(self, values: pa.Array, column: str) -> Cells:
+    def cells(self, values: pa.Array, column: str) -> GridCells:
         """Return the cell of each of the values, none of which is missing."""
         placed = places(values, column)
         axis = placed.axis
@@ -105,34 +105,38 @@ class Grid:
             scaled = [int(line * scale) for line in lines]
             kind: Any = np.int64 if all(abs(each) < 2**62 for each in scaled) else object
             index = np.searchsorted(np.array(scaled, kind), placed.cells(scale), side="right") - 1
-            return Cells.of(index, axis, lines=lines)
+            return GridCells.of(index, axis, lines=lines)
         if isinstance(self.width, str) and axis.kind == "number":
             raise HierarchyError(
                 f"the grid of column {column!r} is {self}, but the column holds numbers: say a number"
             )
         if self.width in _MONTHS:
             months = (_YEAR_ONE + placed.cells(1).astype(np.int64)).astype("datetime64[M]").astype(np.int64)
-            return Cells.of((months + _MONTH_ZERO) // _MONTHS[self.width], axis, months=_MONTHS[self.width])
+            return GridCells.of(
+                (months + _MONTH_ZERO) // _MONTHS[self.width], axis, months=_MONTHS[self.width]
+            )
         assert self.width is not None
         step = _STEPS[self.width] if isinstance(self.width, str) else axis.step(self.width, column)
         origin = Fraction(0) if self.origin is None else axis.point(self.origin, column)
         scale = math.lcm(step.denominator, origin.denominator)
         index = (placed.cells(scale) - int(origin * scale)) // int(step * scale)
-        return Cells.of(index, axis, origin=origin, step=step)
+        return GridCells.of(index, axis, origin=origin, step=step)
 
 
 def _grid(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return {"edges": value}
-    return value if isinstance(value, Grid | Mapping) else {"width": value}
+    return value if isinstance(value, LabelGrid | Mapping) else {"width": value}
 
 
-GridInput = Annotated[Grid, BeforeValidator(_grid, json_schema_input_type=Grid | list[Point] | Unit | Step)]
+GridInput = Annotated[
+    LabelGrid, BeforeValidator(_grid, json_schema_input_type=LabelGrid | list[Point] | Unit | Step)
+]
 """A grid; a width alone or a list of edges will do."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class GridCells:
     """The cells of a grid in which there are values, in order, each with its number on the grid."""
 
     of_value: npt.NDArray[np.int64]
@@ -144,10 +148,10 @@ class Cells:
     step: Fraction = Fraction(1)
 
     @staticmethod
-    def of(index: npt.NDArray[Any], axis: Axis, **grid: Any) -> Cells:
+    def of(index: npt.NDArray[Any], axis: Axis, **grid: Any) -> GridCells:
         """Number the cells that occur."""
         numbers, of_value = np.unique(index, return_inverse=True)
-        return Cells(of_value.astype(np.int64), numbers.tolist(), axis, **grid)
+        return GridCells(of_value.astype(np.int64), numbers.tolist(), axis, **grid)
 
     def label(self, low: int, high: int) -> str:
         """Return the interval from one cell to another."""
@@ -170,7 +174,7 @@ class Cells:
         return place(date(max(1, year), month + 1, 1)) if year <= MAXYEAR else None
 
 
-def propose_grid(values: pa.Array, column: str) -> Grid:
+def propose_grid(values: pa.Array, column: str) -> LabelGrid:
     """Return a grid with round lines for the distinct values of a column; it follows from their magnitude alone.
 
     For numbers, the width is 1, 2 or 5 times a power of ten, for at most about 50 cells. If most values are below
@@ -192,11 +196,13 @@ def propose_grid(values: pa.Array, column: str) -> Grid:
     span = Fraction(most - least, denominator) or Fraction(1)
     if axis.kind != "number":
         units = list(_LENGTHS)[3 if axis.kind == "date" else 0 :]
-        return Grid(next((unit for unit in units if span <= CELLS * _LENGTHS[unit]), units[-1]))
+        return LabelGrid(next((unit for unit in units if span <= CELLS * _LENGTHS[unit]), units[-1]))
     sizes = np.sort(np.abs(np.asarray(pc.cast(values, pa.float64(), safe=False))))
     if sizes[sizes.size // 2] * SKEWED < sizes[-1]:
-        return Grid(edges=_one_digit_lines(Fraction(max(most, -least), denominator), least < 0, axis.whole))
-    return Grid(max(_round_up(span / CELLS), 2) if axis.whole else _round_up(span / CELLS))
+        return LabelGrid(
+            edges=_one_digit_lines(Fraction(max(most, -least), denominator), least < 0, axis.whole)
+        )
+    return LabelGrid(max(_round_up(span / CELLS), 2) if axis.whole else _round_up(span / CELLS))
 
 
 def _one_digit_lines(largest: Fraction, with_negative: bool, whole: bool) -> tuple[int | Decimal, ...]:

@@ -39,7 +39,7 @@ from veil.base.distinct import distinct_rows
 from veil.base.randomness import Randomness
 from veil.models.base import PrivacyModel
 from veil.plan.prepare import Prepared
-from veil.recoding.cells.judged import Judge, Texts
+from veil.recoding.cells.judged import ClassJudge, Texts
 from veil.recoding.problem import UNIT, CellProblem
 from veil.recoding.solution import RowRecoding
 
@@ -58,7 +58,7 @@ def coarsen_recoding(
 
     `models` are those of the plan, for parts of the table; `budget` is the most that the loss may grow.
     """
-    judge = Judge(prepared, models)
+    judge = ClassJudge(prepared, models)
     problem = CellProblem.of(prepared, judge.smallest)
 
     def reject(rows: Integers, groups: Integers, levels: Integers) -> Integers:

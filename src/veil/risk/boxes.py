@@ -19,7 +19,7 @@ from veil.tables.columns import number_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class LabelTree:
     """The labels of a hierarchy as intervals of places.
 
     Attributes
@@ -42,10 +42,10 @@ class Tree:
     unclear: tuple[Mask, ...]
 
     @staticmethod
-    def of(hierarchy: Hierarchy) -> Tree:
+    def of(hierarchy: Hierarchy) -> LabelTree:
         """Return the intervals of a hierarchy.
 
-        >>> tree = Tree.of(Hierarchy.from_rows([["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]))
+        >>> tree = LabelTree.of(Hierarchy.from_rows([["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]))
         >>> tree.place.tolist(), tree.low[1].tolist(), tree.high[1].tolist(), tree.starts[1].tolist()
         ([0, 2, 1], [0, 2], [2, 3], [0, 2, 3])
         """
@@ -70,7 +70,7 @@ class Tree:
         for low, high, labels in zip(lows, highs, hierarchy.labels, strict=True):
             low[:] = [min(interval[0] for interval in intervals[label]) for label in labels]
             high[:] = [max(interval[1] for interval in intervals[label]) for label in labels]
-        return Tree(place, tuple(starts), tuple(lows), tuple(highs), tuple(unclear))
+        return LabelTree(place, tuple(starts), tuple(lows), tuple(highs), tuple(unclear))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Boxes:
 
     Attributes
     ----------
-    trees : tuple of Tree
+    trees : tuple of LabelTree
         The labels of each column.
     low, high : array of classes x columns
         The interval of places of each label.
@@ -97,7 +97,7 @@ class Boxes:
         Number of records of each row.
     """
 
-    trees: tuple[Tree, ...]
+    trees: tuple[LabelTree, ...]
     low: Codes
     high: Codes
     sizes: Integers
@@ -112,7 +112,7 @@ class Boxes:
     def of(outcome: Outcome) -> Boxes:
         """Return the classes of an outcome that a plan has made in memory."""
         prepared = outcome.searched
-        trees = tuple(Tree.of(hierarchy) for hierarchy in prepared.encoding.hierarchies)
+        trees = tuple(LabelTree.of(hierarchy) for hierarchy in prepared.encoding.hierarchies)
         rows, columns = prepared.rows.weights.rows, len(trees)
         places = np.empty((rows, columns), np.int32)
         low, high = np.zeros((rows, columns), np.int32), np.zeros((rows, columns), np.int32)
@@ -151,7 +151,7 @@ class Boxes:
         )  # fmt: skip
 
 
-def _number_boxes(low: Codes, high: Codes, trees: Sequence[Tree]) -> NDArray[np.int64]:
+def _number_boxes(low: Codes, high: Codes, trees: Sequence[LabelTree]) -> NDArray[np.int64]:
     """Return the number of the box of each row, in order of first appearance."""
     numbers = np.zeros(len(low), np.int64)
     for j, tree in enumerate(trees):

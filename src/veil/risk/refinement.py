@@ -45,7 +45,7 @@ from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.recoding import Mode, Subtree
 from veil.recoding.problem import CellProblem
-from veil.risk.boxes import Boxes, Tree
+from veil.risk.boxes import Boxes, LabelTree
 from veil.risk.refinement_kernels import candidates, refine_classes
 from veil.tables.columns import encode_values, number_rows
 
@@ -333,7 +333,7 @@ def _countable(outcome: Outcome) -> Mask:
     )
 
 
-def _packed(trees: tuple[Tree, ...]) -> tuple[Codes, Integers, Integers, Codes, Integers]:
+def _packed(trees: tuple[LabelTree, ...]) -> tuple[Codes, Integers, Integers, Codes, Integers]:
     """Return for each column and level the number of the label at each place, and the places where labels start."""
     heights = np.array([len(tree.starts) - 1 for tree in trees], np.int64)
     offsets = np.zeros((len(trees), int(heights.max(initial=0)) + 1), np.int64)

@@ -26,7 +26,7 @@ _ERROR = Fraction(1, 2**80)
 """More than the relative error of a cost that comes from logarithms, for tables of up to a trillion records."""
 
 
-class CellCosts(NamedTuple):
+class LabelCosts(NamedTuple):
     """The cost of each label by column and level, and what the input costs in total."""
 
     by_label: list[list[Integers]]
@@ -35,7 +35,7 @@ class CellCosts(NamedTuple):
 
 def cell_costs(
     plan: Plan, hierarchies: Mapping[str, Hierarchy], codes: Sequence[Codes], counts: Integers
-) -> CellCosts:
+) -> LabelCosts:
     """Return the costs of labels by a plan, given the codes of each column and the records of each row."""
     weights = column_weights(plan, list(hierarchies))
     measure = measure_of(plan.quality)
@@ -43,7 +43,7 @@ def cell_costs(
         is_normalized = measure == "NormalizedNonUniformEntropy"
         return _entropy(list(hierarchies.values()), list(weights.values()), codes, counts, is_normalized)
     cost = _level if measure == "Precision" else _values
-    return CellCosts(
+    return LabelCosts(
         [
             [
                 np.array([int(share * weights[name] * UNIT) for share in cost(hierarchy, level)], np.int64)
@@ -90,7 +90,7 @@ def _entropy(
     codes: Sequence[Codes],
     counts: Integers,
     is_normalized: bool,
-) -> CellCosts:
+) -> LabelCosts:
     """Return log(records under a label) / log(all records) by the weight of its column.
 
     If entropy is normalized, the weight is divided by the entropy of the column, and 0 without any.
@@ -106,7 +106,7 @@ def _entropy(
             by_level.append(numbers.tolist())
         under.append(by_level)
     if records <= 1:
-        return CellCosts([[np.zeros(len(each), np.int64) for each in by_level] for by_level in under], 0)
+        return LabelCosts([[np.zeros(len(each), np.int64) for each in by_level] for by_level in under], 0)
     whole, own = log2(records), [sum(count * log2(count) for count in by_level[0]) for by_level in under]
     if is_normalized:
         entropies = [records * whole - each for each in own]
@@ -126,7 +126,7 @@ def _entropy(
         for by_level, scale in zip(under, scales, strict=True)
     ]
     base = sum(each * scale for each, scale in zip(own, scales, strict=True))
-    return CellCosts(by_label, math.ceil(base * (1 + _ERROR)))
+    return LabelCosts(by_label, math.ceil(base * (1 + _ERROR)))
 
 
 @functools.lru_cache(1 << 16)

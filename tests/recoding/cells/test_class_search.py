@@ -32,7 +32,7 @@ from veil.recoding.cells.class_search import (
     improve_classes,
     one_of_each,
 )
-from veil.recoding.cells.labels import DistinctRows, Labels, fallbacks, walk
+from veil.recoding.cells.labels import CellLabels, DistinctRows, fallbacks, walk
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.problem import UNIT, CellProblem
 from veil.recoding.score import score_of_classes
@@ -58,10 +58,10 @@ def cases(draw: st.DrawFn, max_rows: int) -> tuple[Prepared, ForcedSize]:
     return prepared, size
 
 
-def labels_of(problem: CellProblem, rows: DistinctRows) -> Labels:
+def labels_of(problem: CellProblem, rows: DistinctRows) -> CellLabels:
     caps = np.full(len(rows), UNIT, np.int64)
     further = fallbacks(rows, problem.smallest, problem.maximum)
-    return one_of_each(problem, rows, Labels.of([*walk(rows, problem.smallest, caps), *further]))
+    return one_of_each(problem, rows, CellLabels.of([*walk(rows, problem.smallest, caps), *further]))
 
 
 def classes_of(table: TinyTable, found: CellRecoding) -> Iterator[list[int]]:

@@ -17,7 +17,7 @@ from veil.plan.class_size import ForcedSize, forced_size
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.recoding.cells.improve import Items, LocalSearch
-from veil.recoding.cells.labels import DistinctRows, Labels, fallbacks, labels_of, walk
+from veil.recoding.cells.labels import CellLabels, DistinctRows, fallbacks, labels_of, walk
 from veil.recoding.problem import CellProblem
 
 
@@ -27,7 +27,7 @@ def search_of(problem: CellProblem) -> LocalSearch:
         *walk(rows, problem.smallest, np.full(len(rows), 2 * UNIT, np.int64)),
         *fallbacks(rows, problem.smallest, problem.maximum),
     ]
-    search = LocalSearch(problem, rows, Items(problem, rows), Labels.of(found), 0)
+    search = LocalSearch(problem, rows, Items(problem, rows), CellLabels.of(found), 0)
     search.start()
     return search
 
@@ -64,7 +64,7 @@ def test_a_search_goes_on_from_a_recoding(case: tuple[Prepared, ForcedSize]) -> 
         *fallbacks(rows, problem.smallest, problem.maximum),
         *labels_of(rows, recoding.levels, ~recoding.suppressed),
     ]
-    again = LocalSearch(problem, rows, Items(problem, rows), Labels.of(found), 0)
+    again = LocalSearch(problem, rows, Items(problem, rows), CellLabels.of(found), 0)
     again.start_at(recoding)
     start = again.recoding(again.state.label, again.labels)
     assert is_rounded(again.total, exact_cost(table, start.levels.tolist(), start.suppressed.tolist()), table)

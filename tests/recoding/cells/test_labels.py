@@ -10,7 +10,7 @@ from support.cells import highest, label_costs, members_of, problem_of
 from support.recoding_bound import UNIT, bounded
 from veil.plan.class_size import ForcedSize
 from veil.plan.prepare import Prepared
-from veil.recoding.cells.labels import DistinctRows, Labels, cheapest_labels, fallbacks, labels_of, walk
+from veil.recoding.cells.labels import CellLabels, DistinctRows, cheapest_labels, fallbacks, labels_of, walk
 
 
 @settings(max_examples=300)
@@ -22,7 +22,7 @@ def test_every_label_that_its_caps_violate_is_walked_over(
     rows = DistinctRows.of(problem)
     caps = np.array([data.draw(st.integers(0, 40)) * UNIT // 20 for _ in range(len(rows))], np.int64)
     every, smallest = label_costs(problem, rows), problem.smallest
-    labels = Labels.of(list(walk(rows, smallest, caps)))
+    labels = CellLabels.of(list(walk(rows, smallest, caps)))
     assert labels.costs.tolist() == sorted(labels.costs.tolist())
     found = list(zip(members_of(labels), labels.costs.tolist(), strict=True))
     assert labels.pairs == sum(len(members) for members, _ in found)
@@ -71,7 +71,7 @@ def test_distinct_rows_and_labels_to_fall_back_on(case: tuple[Prepared, ForcedSi
     assert [numbers[cells] for cells in finest] == rows.of_row.tolist()
     assert sorted(numbers.values()) == list(range(len(rows)))
     assert rows.records.tolist() == [int((rows.of_row == i).sum()) for i in range(len(rows))]
-    labels = Labels.of(fallbacks(rows, problem.smallest, problem.maximum))
+    labels = CellLabels.of(fallbacks(rows, problem.smallest, problem.maximum))
     every = label_costs(problem, rows)
     covered: set[int] = set()
     for members, cost in zip(members_of(labels), labels.costs.tolist(), strict=True):

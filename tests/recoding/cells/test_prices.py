@@ -10,21 +10,21 @@ from support.cells import highest, label_costs, members_of, problem_of
 from support.recoding_bound import UNIT, bounded
 from veil.plan.class_size import ForcedSize
 from veil.plan.prepare import Prepared
-from veil.recoding.cells.labels import DistinctRows, Labels, fallbacks, walk
+from veil.recoding.cells.labels import CellLabels, DistinctRows, fallbacks, walk
 from veil.recoding.cells.prices import Ascent, settle_exactly
 
 
-def all_labels(case: tuple[Prepared, ForcedSize]) -> tuple[Labels, DistinctRows, int]:
+def all_labels(case: tuple[Prepared, ForcedSize]) -> tuple[CellLabels, DistinctRows, int]:
     problem = problem_of(*case)
     rows = DistinctRows.of(problem)
     caps = np.full(len(rows), 2 * UNIT, np.int64)
     found = [*walk(rows, problem.smallest, caps), *fallbacks(rows, problem.smallest, problem.maximum)]
-    labels = Labels.of(found)
+    labels = CellLabels.of(found)
     assert set(members_of(labels)) == set(label_costs(problem, rows))
     return labels, rows, problem.smallest
 
 
-def is_violated(labels: Labels, rows: DistinctRows, prices: np.ndarray, smallest: int) -> bool:
+def is_violated(labels: CellLabels, rows: DistinctRows, prices: np.ndarray, smallest: int) -> bool:
     pairs = zip(members_of(labels), labels.costs.tolist(), strict=True)
     return any(highest(prices, members, rows, smallest) > cost * smallest for members, cost in pairs)
 

@@ -11,7 +11,7 @@ from support.recoding_bound import UNIT, bounded
 from veil.plan.class_size import ForcedSize
 from veil.plan.prepare import Prepared
 from veil.recoding.cells.improve import Items, LocalSearch
-from veil.recoding.cells.labels import DistinctRows, Labels, fallbacks, walk
+from veil.recoding.cells.labels import CellLabels, DistinctRows, fallbacks, walk
 from veil.recoding.cells.search import transpose
 
 
@@ -20,7 +20,7 @@ def search_of(case: tuple[Prepared, ForcedSize], seed: int) -> LocalSearch:
     rows = DistinctRows.of(problem)
     caps = np.full(len(rows), 2 * UNIT, np.int64)
     found = [*walk(rows, problem.smallest, caps), *fallbacks(rows, problem.smallest, problem.maximum)]
-    return LocalSearch(problem, rows, Items(problem, rows), Labels.of(found), seed)
+    return LocalSearch(problem, rows, Items(problem, rows), CellLabels.of(found), seed)
 
 
 def check(search: LocalSearch) -> None:

@@ -35,8 +35,8 @@ from veil.recoding.problem import UNIT, CellProblem
 from veil.recoding.subtree import SubtreeSolution, kernels, recode_subtree
 from veil.recoding.subtree.annealing import Annealing
 from veil.recoding.subtree.branch_and_bound import clique_cover
-from veil.recoding.subtree.forest import Forest, ambiguous_labels, forest_of
-from veil.recoding.subtree.judge import Judge
+from veil.recoding.subtree.forest import CutForest, ambiguous_labels, forest_of
+from veil.recoding.subtree.judge import CutJudge
 
 LOSS = Loss(aggregate="arithmetic_mean")
 Levels = dict[oracle.Value, int]
@@ -294,9 +294,9 @@ def test_people_with_several_rows(seed: int) -> None:
     assert no_worse(prepared, solution, node)
 
 
-def parts_of(prepared: Prepared) -> tuple[Judge, Forest, kernels.Rows]:
+def parts_of(prepared: Prepared) -> tuple[CutJudge, CutForest, kernels.CutRows]:
     """Return what a search works on."""
-    judge = Judge(prepared, prepared.plan.searched_models)
+    judge = CutJudge(prepared, prepared.plan.searched_models)
     forest = forest_of(judge.hierarchies, judge.costs, prepared.codes, prepared.minimum, prepared.maximum)
     columns = zip(forest.places, prepared.codes, strict=True)
     places = np.stack([places[codes] for places, codes in columns], axis=1)

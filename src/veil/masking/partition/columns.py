@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.errors import InputError
-from veil.hierarchies.grid import Grid, propose_grid
+from veil.hierarchies.grid import LabelGrid, propose_grid
 from veil.hierarchies.hierarchy import MISSING_WORD, ROOT, Hierarchy
 from veil.masking.partition.kernels import occurring, same_sets
 from veil.tables.canonical import widened
@@ -131,7 +131,7 @@ class GridColumn:
 
     levels = 0
 
-    def __init__(self, name: str, line: LineBuilder, grid: Grid) -> None:
+    def __init__(self, name: str, line: LineBuilder, grid: LabelGrid) -> None:
         self.name, self.grid = name, grid
         values = line.values.drop_null()
         self.cells = grid.cells(values, name)
@@ -213,7 +213,7 @@ Column = OrderedColumn | GridColumn | TreeColumn
 
 
 def column_without_hierarchy(
-    name: str, line: LineBuilder, hierarchy: Hierarchy, style: Style, grid: Grid | None
+    name: str, line: LineBuilder, hierarchy: Hierarchy, style: Style, grid: LabelGrid | None
 ) -> Column:
     """Return a column whose labels are values of its classes, or with the style "public" the same for all tables."""
     if style != "public":

@@ -22,7 +22,7 @@ from veil.classes.owners import Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.errors import NoSolutionError, PlanError
-from veil.hierarchies.grid import Grid
+from veil.hierarchies.grid import LabelGrid
 from veil.masking.partition.columns import (
     Column,
     GridColumn,
@@ -137,7 +137,7 @@ class Partitioning:
         models: Sequence[PrivacyModel],
         *,
         style: Style = "intervals",
-        grids: Mapping[str, Grid] = MappingProxyType({}),
+        grids: Mapping[str, LabelGrid] = MappingProxyType({}),
         by_record: bool = False,
     ) -> None:
         self.table = rows.table

@@ -12,7 +12,7 @@ import numpy as np
 from veil.base.arrays import Floats, Integers
 from veil.base.compiled import compiling_seconds
 from veil.classes.encoding import Levels
-from veil.recoding.cells.labels import Classes, DistinctRows, Labels, cheapest_labels, fallbacks, walk
+from veil.recoding.cells.labels import CellLabels, DistinctRows, NodeClasses, cheapest_labels, fallbacks, walk
 from veil.recoding.cells.prices import Ascent
 from veil.recoding.problem import UNIT, CellProblem
 
@@ -50,10 +50,10 @@ def labels_that_matter(
     rows: DistinctRows,
     prices: Integers,
     caps: Integers,
-    further: list[tuple[Levels, Classes]],
+    further: list[tuple[Levels, NodeClasses]],
     keep: Callable[[], bool],
     room: int = MOST_PAIRS,
-) -> tuple[Labels, Integers] | None:
+) -> tuple[CellLabels, Integers] | None:
     """Return the labels that matter for caps, and the caps: where memory is too small, these come closer to prices.
 
     None if there is no time for it.
@@ -66,7 +66,7 @@ def labels_that_matter(
             if pairs > room:
                 break
         else:
-            return (Labels.of([*nodes, *further]), caps) if keep() else None
+            return (CellLabels.of([*nodes, *further]), caps) if keep() else None
         caps = prices + (caps - prices) // 2
     return None
 
@@ -79,7 +79,7 @@ class Prover:
         problem: CellProblem,
         rows: DistinctRows,
         cheapest: Integers,
-        further: list[tuple[Levels, Classes]],
+        further: list[tuple[Levels, NodeClasses]],
         keep: Callable[[], bool],
     ) -> None:
         self.problem, self.rows, self.cheapest = problem, rows, cheapest
@@ -122,7 +122,7 @@ class Prover:
             near = np.floor(1.15 * ascent.best * UNIT - 0.15 * least).astype(np.int64) + dear * (UNIT // 500)
             matter = self._labels(np.where(ascent.clipped(), 2 * caps - least, near))
 
-    def _labels(self, caps: Integers) -> tuple[Labels, Integers] | None:
+    def _labels(self, caps: Integers) -> tuple[CellLabels, Integers] | None:
         prices = np.floor(self.prices * UNIT).astype(np.int64)
         return labels_that_matter(self.problem, self.rows, prices, caps, self.further, self.keep)
 

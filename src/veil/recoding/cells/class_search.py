@@ -26,10 +26,10 @@ from veil.quality import AverageClassSize, Classification, Discernibility
 from veil.quality.factors import exact_factors
 from veil.recoding.cells.bound import labels_that_matter
 from veil.recoding.cells.improve import Items, LocalSearch
-from veil.recoding.cells.labels import DistinctRows, Labels, cheapest_labels, fallbacks, labels_of
+from veil.recoding.cells.labels import CellLabels, DistinctRows, cheapest_labels, fallbacks, labels_of
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.ruin_and_recreate import uniform
-from veil.recoding.cells.search import Field, Scratch, State, close_label, move, open_label, undo
+from veil.recoding.cells.search import Field, LabelState, MoveScratch, close_label, move, open_label, undo
 from veil.recoding.problem import UNIT, CellProblem
 from veil.recoding.score import text_numbers
 
@@ -160,13 +160,13 @@ class ClassSearch(LocalSearch):
     """A local search in which classes have costs, and every row may move."""
 
     def __init__(
-        self, problem: CellProblem, rows: DistinctRows, labels: Labels, measure: ClassMeasure, seed: int
+        self, problem: CellProblem, rows: DistinctRows, labels: CellLabels, measure: ClassMeasure, seed: int
     ) -> None:
         self.measure = measure
         super().__init__(problem, rows, Items(problem, rows, every=True), labels, seed)
         self.pool = np.arange(len(self.items.row), dtype=np.int32)
 
-    def _lay_out(self, labels: Labels) -> None:
+    def _lay_out(self, labels: CellLabels) -> None:
         super()._lay_out(labels)
         costs = SHARE_OF_LOSS * self.field.costs
         costs[-1] += self.measure.suppressed
@@ -238,7 +238,7 @@ def _labels(
     rows: DistinctRows,
     starts: list[CellRecoding],
     keep: Callable[[], bool],
-) -> Labels:
+) -> CellLabels:
     """Return the labels of the starts, and as many of the cheapest as there is room for."""
     further = fallbacks(rows, problem.smallest, problem.maximum)
     for start in starts:
@@ -247,10 +247,10 @@ def _labels(
     cheapest_labels(rows, problem.smallest, caps, keep)
     room = min(MOST_PAIRS, MOST_COUNTS // max(1, sum(measure.sizes)))
     first = labels_that_matter(problem, rows, caps, np.maximum(caps, UNIT // 2), further, keep, room)
-    return one_of_each(problem, rows, Labels.of(further) if first is None else first[0])
+    return one_of_each(problem, rows, CellLabels.of(further) if first is None else first[0])
 
 
-def one_of_each(problem: CellProblem, rows: DistinctRows, labels: Labels) -> Labels:
+def one_of_each(problem: CellProblem, rows: DistinctRows, labels: CellLabels) -> CellLabels:
     """Return one label of each text, the last one: records with any of them are one class to a reader."""
     _, row = np.unique(rows.of_row, return_index=True)
     codes, levels = problem.codes[row[labels.rows[labels.starts[:-1]]]], labels.nodes[labels.node]
@@ -298,7 +298,7 @@ def count_in(classes: ClassCosts, item: int, label: int, weight: int) -> None:
 
 
 @kernel
-def follow(field: Field, state: State, classes: ClassCosts, items: Codes) -> None:
+def follow(field: Field, state: LabelState, classes: ClassCosts, items: Codes) -> None:
     """Count items where they are now."""
     for item in items:
         if classes.label[item] != state.label[item]:
@@ -310,9 +310,9 @@ def follow(field: Field, state: State, classes: ClassCosts, items: Codes) -> Non
 @kernel
 def fill_label(
     field: Field,
-    state: State,
+    state: LabelState,
     classes: ClassCosts,
-    scratch: Scratch,
+    scratch: MoveScratch,
     random: NDArray[np.uint64],
     item: int,
     label: int,
@@ -386,9 +386,9 @@ def fill_label(
 @kernel
 def anneal_classes(
     field: Field,
-    state: State,
+    state: LabelState,
     classes: ClassCosts,
-    scratch: Scratch,
+    scratch: MoveScratch,
     pool: Codes,
     random: NDArray[np.uint64],
     moves: int,

@@ -6,7 +6,7 @@ import numpy as np
 
 from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.base.distinct import distinct_rows
-from veil.recoding.cells.labels import DistinctRows, Labels, gather
+from veil.recoding.cells.labels import CellLabels, DistinctRows, gather
 from veil.recoding.cells.prices import exact_slacks
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.ruin_and_recreate import (
@@ -14,14 +14,14 @@ from veil.recoding.cells.ruin_and_recreate import (
     SLACK,
     TOLERANCES,
     Guide,
-    Neighbourhood,
+    Ruin,
     recreate,
     ruin_and_recreate,
 )
 from veil.recoding.cells.search import (
     Field,
-    Scratch,
-    State,
+    LabelState,
+    MoveScratch,
     anneal,
     place,
     place_rest,
@@ -71,7 +71,7 @@ class LocalSearch:
     """A recoding that gets better: `labels` are those that it may use, and `tops` the maximum label of each row."""
 
     def __init__(
-        self, problem: CellProblem, rows: DistinctRows, items: Items, labels: Labels, seed: int
+        self, problem: CellProblem, rows: DistinctRows, items: Items, labels: CellLabels, seed: int
     ) -> None:
         self.problem, self.rows, self.items = problem, rows, items
         self.random = np.array([(seed * 0x9E3779B97F4A7C15 + 88172645463325252) % 2**63 | 1], np.uint64)
@@ -79,7 +79,7 @@ class LocalSearch:
         self.pool = np.flatnonzero(rows.records[items.row] < problem.smallest).astype(np.int32)
         self._lay_out(labels)
         size = min(MOST, len(items.row))
-        self.near = Neighbourhood(
+        self.near = Ruin(
             np.empty(size, np.int32),
             np.empty(size, np.int32),
             np.zeros(len(items.row), np.bool_),
@@ -88,7 +88,7 @@ class LocalSearch:
         self.guide: Guide | None = None
         self._clear()
 
-    def _lay_out(self, labels: Labels) -> None:
+    def _lay_out(self, labels: CellLabels) -> None:
         self.labels = labels
         items = self.items
         fixed = np.zeros(len(labels.costs) + 1, np.int64)
@@ -111,7 +111,7 @@ class LocalSearch:
             home,
         )
         entries = len(items.row)
-        self.scratch = Scratch(
+        self.scratch = MoveScratch(
             np.empty(4 * entries + 8, np.int32),
             np.empty(4 * entries + 8, np.int32),
             np.zeros(len(fixed), np.int64),
@@ -126,7 +126,7 @@ class LocalSearch:
     def _clear(self) -> None:
         """Take all items out of their labels."""
         free = np.full(len(self.items.row), -1, np.int32)
-        self.state = State(
+        self.state = LabelState(
             free,
             self.field.fixed.copy(),
             np.full(len(self.field.costs), -1, np.int32),
@@ -220,7 +220,7 @@ class LocalSearch:
         """Number of suppressed records."""
         return int(self.state.size[-1])
 
-    def recoding(self, label: Codes, labels: Labels) -> CellRecoding:
+    def recoding(self, label: Codes, labels: CellLabels) -> CellRecoding:
         """Return the recoding that gives each item one of some labels."""
         problem = self.problem
         levels = np.tile(np.array(problem.minimum, np.uint8), (len(problem.codes), 1))

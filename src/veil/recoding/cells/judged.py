@@ -35,8 +35,8 @@ from veil.recoding.cells import judged_kernels as moves
 from veil.recoding.cells.judged_labels import (
     Knobs,
     Round,
-    Space,
-    State,
+    TextSpace,
+    TextState,
     number_labels,
     prepare_round,
     read_levels,
@@ -128,7 +128,7 @@ class _Budget:
         return self.share >= 1 or self.cancelled()
 
 
-class Judge:
+class ClassJudge:
     """Decides which groups of rows are acceptable classes."""
 
     def __init__(self, prepared: Prepared, models: Sequence[PrivacyModel]) -> None:
@@ -283,7 +283,7 @@ class _Search:
     def __init__(
         self, prepared: Prepared, models: Sequence[PrivacyModel], start: CellRecoding, seed: int
     ) -> None:
-        self.start, self.judge = start, Judge(prepared, models)
+        self.start, self.judge = start, ClassJudge(prepared, models)
         self.problem = problem = CellProblem.of(prepared, self.judge.smallest)
         self.random = np.array([seed * 2 + 0x9E3779B97F4A7C15], np.uint64)
         self.texts = texts = Texts.of(problem)
@@ -291,7 +291,7 @@ class _Search:
         self.space = _space(prepared, models, problem, texts)
         self.most = max(16, min(4096, rows // (4 * self.judge.smallest)))
         room = rows + self.most + 1
-        self.state = State(
+        self.state = TextState(
             np.empty(rows, np.int32), np.empty(rows, np.int64), np.empty((room, columns), np.int32),
             np.empty(room, np.int64),
         )  # fmt: skip
@@ -391,7 +391,9 @@ class _Search:
         return self.start if rejected.any() else CellRecoding(levels, suppressed)
 
 
-def _space(prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProblem, texts: Texts) -> Space:
+def _space(
+    prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProblem, texts: Texts
+) -> TextSpace:
     """Return what the kernels read, with the rows of each text."""
     rows = len(problem.codes)
     starts, listed, filled = np.zeros(texts.lowest.size + 1, np.int64), [], 0
@@ -416,13 +418,13 @@ def _space(prepared: Prepared, models: Sequence[PrivacyModel], problem: CellProb
         values = attribute.codes
         records = np.bincount(values, weights=problem.counts, minlength=len(attribute.values))
         shares = records / records.sum()
-    return Space(
+    return TextSpace(
         problem.codes, problem.counts, texts.starts, texts.heights, texts.flat, texts.costs, texts.lowest,
         texts.highest, starts, np.concatenate(listed), values, shares, problem.smallest, prepared.rows.weights.are_one, UNIT,
     )  # fmt: skip
 
 
-def _round(space: Space, room: int) -> Round:
+def _round(space: TextSpace, room: int) -> Round:
     """Return the memory of rounds."""
     rows = space.leaves.shape[0]
     size = 2

@@ -12,8 +12,8 @@ from veil.base.compiled import kernel
 from veil.recoding.cells.judged_labels import (
     Knobs,
     Round,
-    Space,
-    State,
+    TextSpace,
+    TextState,
     cheapest_class,
     cost_under,
     draw,
@@ -29,7 +29,7 @@ WIDEN, MOVE = 1, 2
 
 
 @kernel
-def draw_node(space: Space, state: State, i: int, random: NDArray[np.uint64], levels: Codes) -> bool:
+def draw_node(space: TextSpace, state: TextState, i: int, random: NDArray[np.uint64], levels: Codes) -> bool:
     """Draw levels near those of row i on which it costs less than it does."""
     columns = levels.size
     a = state.groups[i]
@@ -57,7 +57,13 @@ def draw_node(space: Space, state: State, i: int, random: NDArray[np.uint64], le
 
 @kernel
 def near_class(
-    space: Space, state: State, work: Round, i: int, random: NDArray[np.uint64], label: Codes, levels: Codes
+    space: TextSpace,
+    state: TextState,
+    work: Round,
+    i: int,
+    random: NDArray[np.uint64],
+    label: Codes,
+    levels: Codes,
 ) -> int:
     """Write the label of row i and of a class near it, the best of a few; return the class, or -1."""
     a, best, least = state.groups[i], -1, np.int64(2**62)
@@ -85,7 +91,7 @@ def near_class(
 
 
 @kernel
-def trim(space: Space, work: Round, count: int, ratio: float, base: int) -> int:
+def trim(space: TextSpace, work: Round, count: int, ratio: float, base: int) -> int:
     """Drop rows whose sensitive value would be more than `ratio` times as frequent as in the table.
 
     `base` rows at the beginning stay. Return how many rows are left.
@@ -119,7 +125,15 @@ def trim(space: Space, work: Round, count: int, ratio: float, base: int) -> int:
 
 @kernel
 def collect(
-    space: Space, state: State, work: Round, i: int, label: Codes, avoid: int, drag: int, scan: int, base: int
+    space: TextSpace,
+    state: TextState,
+    work: Round,
+    i: int,
+    label: Codes,
+    avoid: int,
+    drag: int,
+    scan: int,
+    base: int,
 ) -> int:
     """Append to `scratch` the rows that gain by a label, row i first. Return how many rows there are."""
     count = base
@@ -148,7 +162,13 @@ def collect(
 
 @kernel
 def narrow(
-    space: Space, state: State, work: Round, base: int, count: int, trims: bool, random: NDArray[np.uint64]
+    space: TextSpace,
+    state: TextState,
+    work: Round,
+    base: int,
+    count: int,
+    trims: bool,
+    random: NDArray[np.uint64],
 ) -> int:
     """Drop by chance the rows of some classes, or those with frequent sensitive values. Return how many are left."""
     if count <= base + 1:
@@ -174,7 +194,7 @@ def narrow(
 
 
 @kernel
-def elsewhere(space: Space, state: State, work: Round, r: int, drag: int) -> tuple[int, int]:
+def elsewhere(space: TextSpace, state: TextState, work: Round, r: int, drag: int) -> tuple[int, int]:
     """Return the cheapest other class for row r, and its cost; -1 if there is none. It is looked up once a round."""
     c = state.groups[r]
     target = work.others[r]
@@ -188,7 +208,7 @@ def elsewhere(space: Space, state: State, work: Round, r: int, drag: int) -> tup
 
 @kernel
 def close_gain(
-    space: Space, state: State, work: Round, c: int, drag: int, label: Codes, write: int
+    space: TextSpace, state: TextState, work: Round, c: int, drag: int, label: Codes, write: int
 ) -> tuple[int, int, int]:
     """Return what closing a class gains with the rows that are not pulled, how many it adds, and records lost.
 
@@ -216,7 +236,7 @@ def close_gain(
 
 
 @kernel
-def likely(space: Space, knobs: Knobs, counts: Integers) -> bool:
+def likely(space: TextSpace, knobs: Knobs, counts: Integers) -> bool:
     """Whether a class with some counts of values is no more unusual than one that was accepted before."""
     total = different = 0
     for v in range(counts.size):
@@ -234,7 +254,14 @@ def likely(space: Space, knobs: Knobs, counts: Integers) -> bool:
 
 @kernel
 def fill(
-    space: Space, state: State, work: Round, knobs: Knobs, b: int, explores: bool, base: int, count: int
+    space: TextSpace,
+    state: TextState,
+    work: Round,
+    knobs: Knobs,
+    b: int,
+    explores: bool,
+    base: int,
+    count: int,
 ) -> int:
     """Add to the first `base` rows those of the others that lose least, until a class is large and likely enough.
 
@@ -288,7 +315,7 @@ def fill(
 
 @kernel
 def leaves_likely(
-    space: Space, state: State, work: Round, knobs: Knobs, base: int, count: int, met: int
+    space: TextSpace, state: TextState, work: Round, knobs: Knobs, base: int, count: int, met: int
 ) -> bool:
     """Whether every class that is not closed stays likely without the rows that are pulled from it."""
     for e in range(base, count):
@@ -309,8 +336,8 @@ def leaves_likely(
 
 @kernel
 def try_move(
-    space: Space,
-    state: State,
+    space: TextSpace,
+    state: TextState,
     work: Round,
     knobs: Knobs,
     random: NDArray[np.uint64],
@@ -435,8 +462,8 @@ def try_move(
 
 @kernel
 def propose_node(
-    space: Space,
-    state: State,
+    space: TextSpace,
+    state: TextState,
     work: Round,
     knobs: Knobs,
     random: NDArray[np.uint64],
@@ -544,8 +571,8 @@ def propose_node(
 
 @kernel
 def propose(
-    space: Space,
-    state: State,
+    space: TextSpace,
+    state: TextState,
     work: Round,
     classes: int,
     knobs: Knobs,
@@ -613,14 +640,14 @@ def propose(
 
 
 @kernel
-def dear_row(state: State, rows: int, random: NDArray[np.uint64]) -> int:
+def dear_row(state: TextState, rows: int, random: NDArray[np.uint64]) -> int:
     """Draw a row, a dear one with preference."""
     i, other = draw(random, rows), draw(random, rows)
     return other if state.paid[other] > state.paid[i] and draw(random, 2) == 0 else i
 
 
 @kernel
-def commit(space: Space, state: State, work: Round, bad: NDArray[np.uint8]) -> int:
+def commit(space: TextSpace, state: TextState, work: Round, bad: NDArray[np.uint8]) -> int:
     """Carry out the moves that are not bad. Return what they add to the cost."""
     total = 0
     for i in range(state.groups.size):

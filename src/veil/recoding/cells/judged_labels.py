@@ -16,7 +16,7 @@ from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.base.compiled import kernel
 
 
-class Space(NamedTuple):
+class TextSpace(NamedTuple):
     """What does not change during a search."""
 
     leaves: Codes  # rows x columns
@@ -36,7 +36,7 @@ class Space(NamedTuple):
     whole: int  # cost of a suppressed record
 
 
-class State(NamedTuple):
+class TextState(NamedTuple):
     """The recoding: the class of each row (-1: suppressed), what a record of it costs, and the labels of classes."""
 
     groups: Codes
@@ -104,7 +104,7 @@ def draw(random: NDArray[np.uint64], number: int) -> int:
 
 
 @kernel
-def cost_under(space: Space, i: int, label: Codes) -> int:
+def cost_under(space: TextSpace, i: int, label: Codes) -> int:
     """Return what a record of row i costs with a label; -1 if the label does not cover it."""
     total = 0
     for j in range(label.size):
@@ -123,7 +123,7 @@ def cost_under(space: Space, i: int, label: Codes) -> int:
 
 
 @kernel
-def level_under(space: Space, i: int, j: int, text: int) -> int:
+def level_under(space: TextSpace, i: int, j: int, text: int) -> int:
     """Return the lowest level on which row i has a text in column j; -1 if it has not."""
     for level in range(space.lowest[text], space.highest[text] + 1):
         if space.flat[space.starts[j, level] + space.leaves[i, j]] == text:
@@ -132,7 +132,7 @@ def level_under(space: Space, i: int, j: int, text: int) -> int:
 
 
 @kernel
-def join_rows(space: Space, i: int, other: int, floor: Codes, label: Codes) -> bool:
+def join_rows(space: TextSpace, i: int, other: int, floor: Codes, label: Codes) -> bool:
     """Find the lowest label of both rows whose texts of `other` are on the levels `floor` or above."""
     for j in range(label.size):
         found = False
@@ -177,7 +177,7 @@ def find_label(label: Codes, labels: Codes, slots: Codes) -> tuple[int, int]:
 
 @kernel
 def number_labels(
-    space: Space, levels: NDArray[np.uint8], suppressed: NDArray[np.bool_], state: State
+    space: TextSpace, levels: NDArray[np.uint8], suppressed: NDArray[np.bool_], state: TextState
 ) -> int:
     """Put rows with equal texts into one class. Return the number of classes."""
     rows, columns = space.leaves.shape
@@ -206,7 +206,7 @@ def number_labels(
 
 
 @kernel
-def prepare_round(space: Space, state: State, classes: int, work: Round) -> int:
+def prepare_round(space: TextSpace, state: TextState, classes: int, work: Round) -> int:
     """Number the classes anew, without empty ones, and list members, labels, and classes by text."""
     rows = state.groups.size
     sizes = state.sizes
@@ -278,7 +278,7 @@ def prepare_round(space: Space, state: State, classes: int, work: Round) -> int:
 
 @kernel
 def cheapest_class(
-    space: Space, state: State, work: Round, i: int, avoid: int, other: int
+    space: TextSpace, state: TextState, work: Round, i: int, avoid: int, other: int
 ) -> tuple[int, int]:
     """Return the cheapest class for row i among those that no other move touches and nobody is pulled from."""
     best, least = -1, space.whole + 1
@@ -300,7 +300,7 @@ def cheapest_class(
 
 
 @kernel
-def node_cost(space: Space, i: int, levels: Codes) -> int:
+def node_cost(space: TextSpace, i: int, levels: Codes) -> int:
     """Return what a record of row i costs on some levels."""
     cost: Any = np.int64(0)
     for j in range(levels.size):
@@ -309,7 +309,9 @@ def node_cost(space: Space, i: int, levels: Codes) -> int:
 
 
 @kernel
-def read_levels(space: Space, state: State, lowest: NDArray[np.uint8], levels: NDArray[np.uint8]) -> None:
+def read_levels(
+    space: TextSpace, state: TextState, lowest: NDArray[np.uint8], levels: NDArray[np.uint8]
+) -> None:
     """Write the level of each cell; `lowest` has, by place, the cheapest level with the same text."""
     for i in range(state.groups.size):
         if state.groups[i] < 0:

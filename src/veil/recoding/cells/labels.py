@@ -75,7 +75,7 @@ class DistinctRows:
         return total
 
 
-class Classes(NamedTuple):
+class NodeClasses(NamedTuple):
     """Some rows by class: those of class c are `rows[starts[c]:starts[c + 1]]`, and their label costs `costs[c]`."""
 
     rows: Codes
@@ -84,8 +84,8 @@ class Classes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """Labels in rising order of cost: their costs, the rows under each (as `Classes`), and the node of each."""
+class CellLabels:
+    """Labels in rising order of cost: their costs, the rows under each (as `NodeClasses`), and the node of each."""
 
     costs: Integers
     starts: Offsets
@@ -99,7 +99,7 @@ class Labels:
         return len(self.rows)
 
     @staticmethod
-    def of(found: Sequence[tuple[Levels, Classes]]) -> Labels:
+    def of(found: Sequence[tuple[Levels, NodeClasses]]) -> CellLabels:
         """Collect the labels of some nodes."""
         columns = len(found[0][0]) if found else 0
         nodes = np.array([levels for levels, _ in found], np.uint8).reshape(len(found), columns)
@@ -110,13 +110,13 @@ class Labels:
         order = np.argsort(costs, kind="stable")
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         sorted_starts = np.concatenate([[0], np.cumsum(lengths[order])]).astype(np.int64)
-        return Labels(costs[order], sorted_starts, gather(order, starts, rows), node[order], nodes)
+        return CellLabels(costs[order], sorted_starts, gather(order, starts, rows), node[order], nodes)
 
-    def take(self, mask: Mask) -> Labels:
+    def take(self, mask: Mask) -> CellLabels:
         """Return some of the labels."""
         lengths = np.diff(self.starts)
         starts = np.concatenate([[0], np.cumsum(lengths[mask])]).astype(np.int64)
-        return Labels(
+        return CellLabels(
             self.costs[mask],
             starts,
             gather(np.flatnonzero(mask), self.starts, self.rows),
@@ -134,7 +134,7 @@ def cheapest_labels(rows: DistinctRows, smallest: int, caps: Integers, keep: Cal
         lower(classes.rows, classes.starts, classes.costs, caps)
 
 
-def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[Levels, Classes]]:
+def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[Levels, NodeClasses]]:
     """Return the labels that a walk may leave out though a recoding needs them.
 
     They are those of rows that have enough records on their own, on the minimum levels, and those on the maximum.
@@ -149,20 +149,20 @@ def fallbacks(rows: DistinctRows, smallest: int, maximum: Levels) -> list[tuple[
     order = order[enough[top[order]]]
     lengths = np.bincount(top, minlength=len(first))[enough]
     return [
-        (rows.minimum, Classes(alone, np.arange(len(alone) + 1, dtype=np.int64), rows.least[alone])),
+        (rows.minimum, NodeClasses(alone, np.arange(len(alone) + 1, dtype=np.int64), rows.least[alone])),
         (
             maximum,
-            Classes(order, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), top_costs[enough]),
+            NodeClasses(order, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), top_costs[enough]),
         ),
     ]
 
 
-def labels_of(rows: DistinctRows, levels: NDArray[np.uint8], mask: Mask) -> list[tuple[Levels, Classes]]:
+def labels_of(rows: DistinctRows, levels: NDArray[np.uint8], mask: Mask) -> list[tuple[Levels, NodeClasses]]:
     """Return the labels of some rows of the problem, given the levels of all (rows x columns), and all rows under them."""
     members = np.flatnonzero(mask)
     levels = levels[members]
     one_of, node = distinct_rows(levels.T, len(levels))
-    result: list[tuple[Levels, Classes]] = []
+    result: list[tuple[Levels, NodeClasses]] = []
     for number, vector in enumerate(levels[one_of].tolist()):
         steps = [level - least for level, least in zip(vector, rows.minimum, strict=True)]
         keys = keys_of((labels[s] for labels, s in zip(rows.labels, steps, strict=True)), len(rows))
@@ -174,7 +174,7 @@ def labels_of(rows: DistinctRows, levels: NDArray[np.uint8], mask: Mask) -> list
         costs = np.zeros(len(used), np.int64)
         for labels, by_level, step in zip(rows.labels, rows.costs, steps, strict=True):
             costs += by_level[step][labels[step][under[starts[:-1]]]]
-        result.append((tuple(vector), Classes(under, starts, costs)))
+        result.append((tuple(vector), NodeClasses(under, starts, costs)))
     return result
 
 
@@ -208,7 +208,7 @@ def lower(rows: Codes, starts: Offsets, costs: Integers, caps: Integers) -> None
 
 def walk(
     rows: DistinctRows, smallest: int, caps: Integers, keep: Callable[[], bool] = lambda: True
-) -> Iterator[tuple[Levels, Classes]]:
+) -> Iterator[tuple[Levels, NodeClasses]]:
     """Yield every node with its labels whose cost is below the mean of the `smallest` highest caps under them.
 
     Labels with the same rows under them as a cheaper one are left out. The caps may fall during the walk. Columns with
@@ -218,10 +218,10 @@ def walk(
     rest = _rest(rows, order)
     count = max((int(label.max()) + 1 for by_level in rows.labels for label in by_level), default=1)
     scratch = np.full(count, -1, np.int32)
-    everything = Classes(
+    everything = NodeClasses(
         np.arange(len(rows), dtype=np.int32), np.array([0, len(rows)], np.int64), np.zeros(1, np.int64)
     )
-    stack: list[tuple[tuple[int, ...], Classes]] = [((), everything)]
+    stack: list[tuple[tuple[int, ...], NodeClasses]] = [((), everything)]
     while stack and keep():
         steps, classes = stack.pop()
         if len(steps) == len(order):
@@ -235,7 +235,7 @@ def walk(
         for level in reversed(range(len(rows.labels[j]))):
             below = rows.labels[j][level - 1] if level else rows.labels[j][level][:0]
             below_costs = rows.costs[j][level - 1] if level else rows.costs[j][level]
-            split = Classes(
+            split = NodeClasses(
                 *refine(
                     *classes, rows.labels[j][level], rows.costs[j][level], below, below_costs, rows.records,
                     caps, smallest, rest[len(steps) + 1], scratch,
@@ -256,7 +256,7 @@ def _rest(rows: DistinctRows, order: Sequence[int]) -> list[int]:
     return result[::-1]
 
 
-def _closed(rows: DistinctRows, steps: tuple[int, ...], classes: Classes) -> Classes:
+def _closed(rows: DistinctRows, steps: tuple[int, ...], classes: NodeClasses) -> NodeClasses:
     """Return the classes that do not agree on a lower, not dearer level of any column."""
     good = np.ones(len(classes.costs), np.bool_)
     for j, step in enumerate(steps):
@@ -269,7 +269,7 @@ def _closed(rows: DistinctRows, steps: tuple[int, ...], classes: Classes) -> Cla
         return classes
     lengths = np.diff(classes.starts)
     starts = np.concatenate([[0], np.cumsum(lengths[good])]).astype(np.int64)
-    return Classes(classes.rows[np.repeat(good, lengths)], starts, classes.costs[good])
+    return NodeClasses(classes.rows[np.repeat(good, lengths)], starts, classes.costs[good])
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 
 from veil.base.arrays import Codes, Floats, Integers, Mask
 from veil.base.compiled import kernel
-from veil.recoding.cells.labels import DistinctRows, Labels, Offsets
+from veil.recoding.cells.labels import CellLabels, DistinctRows, Offsets
 from veil.recoding.problem import UNIT
 
 
@@ -190,7 +190,7 @@ class Ascent:
     """Prices that rise step by step, and the best bound so far."""
 
     def __init__(
-        self, labels: Labels, rows: DistinctRows, prices: Floats, caps: Integers, smallest: int
+        self, labels: CellLabels, rows: DistinctRows, prices: Floats, caps: Integers, smallest: int
     ) -> None:
         self.labels, self.rows, self.smallest = labels, rows, smallest
         self.whole_caps, self.caps = caps, caps / UNIT

@@ -30,7 +30,7 @@ from veil.plan.recoding import COSTS_OF_CLASSES, FromTheStart
 from veil.quality import Loss
 from veil.recoding.cells.bound import best_prices
 from veil.recoding.cells.class_search import ClassMeasure, check_classes, improve_classes
-from veil.recoding.cells.judged import Judge, improve, why_not
+from veil.recoding.cells.judged import ClassJudge, improve, why_not
 from veil.recoding.cells.recoding import CellRecoding
 from veil.recoding.cells.solve import solve
 from veil.recoding.costs import of_cells
@@ -60,7 +60,7 @@ def recode_cells(
     if not by_class:
         prepared = replace(prepared, plan=replace(prepared.plan, quality=of_cells(prepared.plan.quality)))
     size = forced_size(prepared)
-    judge = Judge(prepared, models)
+    judge = ClassJudge(prepared, models)
     if by_class:
         check_classes(prepared, judge.reads_sizes_only)
     problem = CellProblem.of(prepared, judge.smallest)
@@ -112,7 +112,7 @@ def recode_cells(
 
 def _starts(
     prepared: Prepared,
-    judge: Judge,
+    judge: ClassJudge,
     seconds: float,
     threads: int | None,
     cancel: Callable[[], bool],
@@ -170,7 +170,7 @@ def _is_within_limit(prepared: Prepared, recoding: CellRecoding) -> bool:
 
 
 def _with_leftovers(
-    prepared: Prepared, judge: Judge, problem: CellProblem, recoding: CellRecoding
+    prepared: Prepared, judge: ClassJudge, problem: CellProblem, recoding: CellRecoding
 ) -> CellRecoding:
     """Return a recoding in which the records that passes left over have joined a class, if too many are left over.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from veil.base.arrays import Codes, Floats, Mask
 from veil.base.compiled import kernel
-from veil.recoding.cells.search import Field, Offsets, State, cheapest, move
+from veil.recoding.cells.search import Field, LabelState, Offsets, cheapest, move
 
 SLACK = 0.3
 """Labels with more slack than this, in costs of a suppressed record, are not opened."""
@@ -35,7 +35,7 @@ class Guide(NamedTuple):
     labels: Codes
 
 
-class Neighbourhood(NamedTuple):
+class Ruin(NamedTuple):
     """Room for dissolved items, their former labels, marks of items, and a number for each label (-1)."""
 
     items: Codes
@@ -56,7 +56,7 @@ def uniform(random: NDArray[np.uint64]) -> float:
 
 
 @kernel
-def detach(field: Field, state: State, item: int) -> None:
+def detach(field: Field, state: LabelState, item: int) -> None:
     """Take an item out of its label."""
     label = state.label[item]
     after = state.after[item]
@@ -74,7 +74,7 @@ def detach(field: Field, state: State, item: int) -> None:
 @kernel
 def recreate(
     field: Field,
-    state: State,
+    state: LabelState,
     guide: Guide,
     items: Codes,
     numbers: Codes,
@@ -166,7 +166,7 @@ def recreate(
 
 @kernel
 def ruin(
-    field: Field, state: State, near: Neighbourhood, label: int, most: int, smallest: int
+    field: Field, state: LabelState, near: Ruin, label: int, most: int, smallest: int
 ) -> tuple[int, float]:
     """Dissolve the classes with an item under a label; return the number of items, and what they cost.
 
@@ -207,7 +207,7 @@ def ruin(
 
 
 @kernel
-def settle_items(field: Field, state: State, items: Codes, smallest: int, allowed: int) -> bool:
+def settle_items(field: Field, state: LabelState, items: Codes, smallest: int, allowed: int) -> bool:
     """Give items the cheapest open label, those without one first; return whether each has one."""
     for item in items:
         if state.label[item] < 0:
@@ -227,9 +227,9 @@ def settle_items(field: Field, state: State, items: Codes, smallest: int, allowe
 @kernel
 def ruin_and_recreate(
     field: Field,
-    state: State,
+    state: LabelState,
     guide: Guide,
-    near: Neighbourhood,
+    near: Ruin,
     pool: Codes,
     random: NDArray[np.uint64],
     tolerances: Floats,

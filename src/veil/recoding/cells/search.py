@@ -38,7 +38,7 @@ class Field(NamedTuple):
     home: Codes
 
 
-class State(NamedTuple):
+class LabelState(NamedTuple):
     """The label of each item, the records of each label, and the items of each label as a linked list."""
 
     label: Codes
@@ -48,7 +48,7 @@ class State(NamedTuple):
     before: Codes
 
 
-class Scratch(NamedTuple):
+class MoveScratch(NamedTuple):
     """Room for one move: what it moved from where, and marks of the labels that it touches."""
 
     items: Codes
@@ -60,7 +60,7 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def move(field: Field, state: State, item: int, target: int) -> None:
+def move(field: Field, state: LabelState, item: int, target: int) -> None:
     """Move an item to another label."""
     source = state.label[item]
     weight = field.weights[item]
@@ -86,7 +86,7 @@ def move(field: Field, state: State, item: int, target: int) -> None:
 
 @kernel
 def cheapest(
-    field: Field, state: State, item: int, closing: int, opening: int, smallest: int, allowed: int
+    field: Field, state: LabelState, item: int, closing: int, opening: int, smallest: int, allowed: int
 ) -> int:
     """Return the cheapest open label above an item apart from the one that closes, or -1."""
     row = field.item_row[item]
@@ -103,7 +103,7 @@ def cheapest(
 
 
 @kernel
-def undo(field: Field, state: State, scratch: Scratch, count: int) -> None:
+def undo(field: Field, state: LabelState, scratch: MoveScratch, count: int) -> None:
     """Undo the moves of a scratch, the last one first."""
     for m in range(count - 1, -1, -1):
         move(field, state, scratch.items[m], scratch.origins[m])
@@ -112,8 +112,8 @@ def undo(field: Field, state: State, scratch: Scratch, count: int) -> None:
 @kernel
 def close_label(
     field: Field,
-    state: State,
-    scratch: Scratch,
+    state: LabelState,
+    scratch: MoveScratch,
     label: int,
     opening: int,
     count: int,
@@ -142,7 +142,7 @@ def close_label(
 
 @kernel
 def open_label(
-    field: Field, state: State, scratch: Scratch, label: int, smallest: int, allowed: int
+    field: Field, state: LabelState, scratch: MoveScratch, label: int, smallest: int, allowed: int
 ) -> tuple[int, float]:
     """Open a label, or pull more items into it; return as `close_label`.
 
@@ -279,8 +279,8 @@ def open_label(
 @kernel
 def anneal(
     field: Field,
-    state: State,
-    scratch: Scratch,
+    state: LabelState,
+    scratch: MoveScratch,
     pool: Codes,
     random: NDArray[np.uint64],
     moves: int,
@@ -342,7 +342,7 @@ def anneal(
 
 
 @kernel
-def start_ascending(field: Field, state: State, order: Codes, smallest: int) -> None:
+def start_ascending(field: Field, state: LabelState, order: Codes, smallest: int) -> None:
     """Put items, all without a label, into the cheapest labels that enough of them are left for."""
     for o in range(order.size):
         label = order[o]
@@ -361,7 +361,9 @@ def start_ascending(field: Field, state: State, order: Codes, smallest: int) -> 
 
 
 @kernel
-def place_rest(field: Field, state: State, scratch: Scratch, tops: Codes, smallest: int, allowed: int) -> int:
+def place_rest(
+    field: Field, state: LabelState, scratch: MoveScratch, tops: Codes, smallest: int, allowed: int
+) -> int:
     """Give every item without a label one: the cheapest open label, suppression, or that of its maximum levels.
 
     Return the number of records that had to be suppressed beyond `allowed`.
@@ -423,7 +425,7 @@ def transpose(starts: Offsets, rows: Codes, row_count: int) -> tuple[Offsets, Co
 
 
 @kernel
-def place(field: Field, state: State, labels: Codes) -> None:
+def place(field: Field, state: LabelState, labels: Codes) -> None:
     """Put each item into a label; -1 leaves it without one."""
     for item in range(labels.size):
         if labels[item] >= 0:

@@ -21,9 +21,9 @@ from veil.lattice.search import cores
 from veil.recoding.cells.bound import Prover
 from veil.recoding.cells.improve import Items, LocalSearch
 from veil.recoding.cells.labels import (
-    Classes,
+    CellLabels,
     DistinctRows,
-    Labels,
+    NodeClasses,
     cheapest_labels,
     fallbacks,
     labels_of,
@@ -112,7 +112,7 @@ class _Solver:
             cheapest[:] = 0  # they may violate a label
         self.prover = prover = Prover(problem, rows, cheapest, further, self.keep)
         if start is None or self.keep():
-            labels = Labels.of(further) if prover.first is None else prover.first[0]
+            labels = CellLabels.of(further) if prover.first is None else prover.first[0]
             search = LocalSearch(problem, rows, Items(problem, rows), labels, self.seed)
             search.start()
             if start is not None and self._cost_of(start) < search.total:
@@ -174,7 +174,7 @@ class _Solver:
             share = self.problem.share
             self.progress(share(total), None if bound is None else share(bound))
 
-    def _check(self, rows: DistinctRows, further: list[tuple[Levels, Classes]]) -> None:
+    def _check(self, rows: DistinctRows, further: list[tuple[Levels, NodeClasses]]) -> None:
         """Refuse a problem in which more records have no label at all than may be suppressed."""
         placeable = np.zeros(len(rows), np.bool_)
         for _, classes in further:

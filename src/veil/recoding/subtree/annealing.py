@@ -16,8 +16,8 @@ import numpy as np
 
 from veil.recoding.problem import UNIT
 from veil.recoding.subtree import kernels
-from veil.recoding.subtree.forest import Cut, Forest
-from veil.recoding.subtree.judge import Judge
+from veil.recoding.subtree.forest import Cut, CutForest
+from veil.recoding.subtree.judge import CutJudge
 
 TEMPERATURES = 24
 """Number of temperatures of a round."""
@@ -49,9 +49,9 @@ class Annealing:
 
     def __init__(
         self,
-        forest: Forest,
-        rows: kernels.Rows,
-        judge: Judge,
+        forest: CutForest,
+        rows: kernels.CutRows,
+        judge: CutJudge,
         starts: Sequence[Cut],
         report: Callable[[Cut], bool],
         over: Callable[[], bool],
@@ -100,7 +100,7 @@ class Annealing:
         yield 0.0
 
     def _by_size(
-        self, state: kernels.State, temperatures: Iterator[float], penalty: float, length: int
+        self, state: kernels.CutState, temperatures: Iterator[float], penalty: float, length: int
     ) -> Cut | None:
         room = kernels.room_for(self.rows)
         for temperature in temperatures:
@@ -111,7 +111,7 @@ class Annealing:
         return state.best if state.totals[2] < np.iinfo(np.int64).max else None
 
     def _by_models(
-        self, state: kernels.State, temperatures: Iterator[float], penalty: float, length: int
+        self, state: kernels.CutState, temperatures: Iterator[float], penalty: float, length: int
     ) -> Cut | None:
         room, best, least = kernels.room_for(self.rows), None, np.inf
         current = self._cost(state.cut, penalty)

@@ -21,24 +21,24 @@ import numpy as np
 from veil.base.arrays import Codes, Integers, Mask
 from veil.base.compiled import kernel
 from veil.recoding.subtree import kernels
-from veil.recoding.subtree.forest import Cut, Forest
-from veil.recoding.subtree.judge import Judge, Verdict
+from veil.recoding.subtree.forest import Cut, CutForest
+from veil.recoding.subtree.judge import CutJudge, CutVerdict
 
-State = tuple[int, Cut, Codes]
+BranchState = tuple[int, Cut, Codes]
 """A bound, the cut, and the nodes that may still be split."""
 
 
-class BranchAndBound:
+class CutSearch:
     """A depth-first search that can be interrupted, with a bound of all that is left."""
 
     def __init__(
-        self, forest: Forest, rows: kernels.Rows, judge: Judge, report: Callable[[Cut], bool]
+        self, forest: CutForest, rows: kernels.CutRows, judge: CutJudge, report: Callable[[Cut], bool]
     ) -> None:
         self.forest, self.rows, self.judge, self.report = forest, rows, judge, report
         self.nodes = kernels.nodes_of(forest, 0)
         self.room = kernels.room_for(rows)
         self.smallest, self.allowed = judge.evaluator.smallest, judge.evaluator.allowed
-        self.stack: list[State] = [(0, forest.top(), self.nodes.inner)]
+        self.stack: list[BranchState] = [(0, forest.top(), self.nodes.inner)]
 
     def bound(self, cost: int) -> int:
         """Return what no cut costs less than, given the cost of the best one."""
@@ -62,7 +62,7 @@ class BranchAndBound:
 
     def _divide(
         self, bound: int, cut: Cut, open_nodes: Codes, cost: Callable[[], int], over: Callable[[], bool]
-    ) -> list[State] | None:
+    ) -> list[BranchState] | None:
         """Return the two halves of a state that may have a better cut, if there are any; None if it is `over`."""
         if bound >= cost():
             return []
@@ -94,7 +94,7 @@ class BranchAndBound:
 
     def _halves(
         self, bound: int, cut: Cut, open_nodes: Codes, gains: Integers, exclusive: Mask
-    ) -> list[State]:
+    ) -> list[BranchState]:
         """Return the state in which a node is not split, and the one in which it is, which comes first."""
         forest = self.forest
         weight = gains + (exclusive @ gains if exclusive.size else 0)
@@ -106,13 +106,13 @@ class BranchAndBound:
             (bound, forest.specialize(cut, node), open_nodes[open_nodes != node]),
         ]
 
-    def _verdict(self, cut: Cut, state: kernels.State) -> Verdict:
+    def _verdict(self, cut: Cut, state: kernels.CutState) -> CutVerdict:
         if not self.judge.by_size:
             return self.judge.verdict(self.forest.levels(cut))
         cost, suppressed = int(state.totals[0]), int(state.totals[1])
-        return Verdict(cost, suppressed, suppressed <= self.allowed, suppressed, True)
+        return CutVerdict(cost, suppressed, suppressed <= self.allowed, suppressed, True)
 
-    def _gains(self, state: kernels.State) -> Integers:
+    def _gains(self, state: kernels.CutState) -> Integers:
         """Return what splitting each node gains for the records that are not suppressed."""
         forest, rows = self.forest, self.rows
         records = rows.counts * (state.size[state.group] >= self.smallest)
@@ -148,9 +148,9 @@ def clique_cover(exclusive: Mask, gains: Integers) -> int:
 
 @kernel
 def splittable(
-    rows: kernels.Rows,
+    rows: kernels.CutRows,
     nodes: kernels.Nodes,
-    state: kernels.State,
+    state: kernels.CutState,
     room: kernels.Room,
     smallest: int,
     slack: int,
@@ -175,9 +175,9 @@ def splittable(
 
 @kernel
 def exclude(
-    rows: kernels.Rows,
+    rows: kernels.CutRows,
     nodes: kernels.Nodes,
-    state: kernels.State,
+    state: kernels.CutState,
     room: kernels.Room,
     smallest: int,
     slack: int,

@@ -22,7 +22,7 @@ Cut = Codes
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class CutForest:
     """All nodes of all columns; parents come before their children, and siblings are next to each other.
 
     Attributes
@@ -138,7 +138,7 @@ def forest_of(
     codes: Sequence[Codes],
     minimum: Levels,
     maximum: Levels,
-) -> Forest:
+) -> CutForest:
     """Return the nodes above the values of the data, given the cost of each label and the codes of each column."""
     fields: list[list[int]] = [[] for _ in range(10)]
     places: list[Codes] = []
@@ -153,7 +153,7 @@ def forest_of(
         place_count = _number(trees, j, fields, here, place_count)
         places.append(here)
     column, level, code, lowest, cost, parent, first, children, low, high = fields
-    return Forest(
+    return CutForest(
         tuple(hierarchies), maximum, _codes(column), _codes(level), _codes(code), _codes(lowest),
         np.array(cost, np.int64), _codes(parent), _codes(first), _codes(children), _codes(low), _codes(high),
         tuple(places), _codes(roots), ambiguous,

@@ -26,7 +26,7 @@ from veil.quality.base import Measure, QualityModel
 from veil.recoding.problem import UNIT, CellProblem
 
 
-class Verdict(NamedTuple):
+class CutVerdict(NamedTuple):
     """What a cut costs, and whether it may be published.
 
     `least` bounds the records that every finer cut suppresses, and `possible` is false if none may be published.
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
     possible: bool
 
 
-class Judge:
+class CutJudge:
     """The models of a plan, applied to cuts: to the level of each domain value, by column."""
 
     def __init__(self, prepared: Prepared, models: Sequence[PrivacyModel]) -> None:
@@ -70,7 +70,7 @@ class Judge:
         """Whether each class is judged by itself."""
         return not self.evaluator.on_sample and not self.evaluator.settling
 
-    def verdict(self, levels: Sequence[Codes]) -> Verdict:
+    def verdict(self, levels: Sequence[Codes]) -> CutVerdict:
         """Return the cost of a cut, and whether all models hold with the suppression that the plan allows."""
         verdict = self._judge(levels)
         table, suppressed = verdict.node.table, verdict.node.tally.suppressed
@@ -81,7 +81,7 @@ class Judge:
             else verdict.lost <= self.evaluator.allowed_people
         )
         cost = int((table.count * costs).sum())
-        return Verdict(cost, suppressed, verdict.satisfied and within, verdict.least, verdict.possible)
+        return CutVerdict(cost, suppressed, verdict.satisfied and within, verdict.least, verdict.possible)
 
     def suppressed_rows(self, levels: Sequence[Codes]) -> Mask:
         """Return which rows of the table are suppressed."""

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from veil.base.arrays import Codes, Integers
 from veil.base.compiled import kernel
 from veil.recoding.problem import UNIT
-from veil.recoding.subtree.forest import Cut, Forest
+from veil.recoding.subtree.forest import Cut, CutForest
 
 Words = NDArray[np.uint64]
 
 
-class Rows(NamedTuple):
+class CutRows(NamedTuple):
     """Distinct rows: the number of records of each, and by column the rows below each place.
 
     `order[starts[p]:starts[p + 1]]` are the rows at place p; those of a node follow each other.
@@ -47,7 +47,7 @@ class Nodes(NamedTuple):
     word: Words
 
 
-class State(NamedTuple):
+class CutState(NamedTuple):
     """A cut with its classes.
 
     `totals` are the cost and the number of suppressed records of the cut, and the cost of the best one;
@@ -77,14 +77,14 @@ class Room(NamedTuple):
     change: Integers
 
 
-def rows_of(forest: Forest, counts: Integers, places: Codes) -> Rows:
+def rows_of(forest: CutForest, counts: Integers, places: Codes) -> CutRows:
     """Return the rows, given the place of each in each column (rows x columns)."""
     order = np.argsort(places, axis=0, kind="stable").T.astype(np.int32).ravel()
     sizes = np.bincount(places.ravel(), minlength=forest.place_count)
-    return Rows(counts, places, order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    return CutRows(counts, places, order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
 
 
-def nodes_of(forest: Forest, seed: int) -> Nodes:
+def nodes_of(forest: CutForest, seed: int) -> Nodes:
     """Return the nodes as the kernels read them."""
     words = np.random.default_rng(seed).integers(0, 2**64, len(forest), np.uint64)
     inner = np.flatnonzero(forest.children > 0).astype(np.int32)
@@ -101,7 +101,7 @@ def nodes_of(forest: Forest, seed: int) -> Nodes:
     )
 
 
-def room_for(rows: Rows) -> Room:
+def room_for(rows: CutRows) -> Room:
     """Return memory for any step."""
     count = rows.counts.size
     slots = 1 << max(1, (2 * count - 1).bit_length())
@@ -111,7 +111,7 @@ def room_for(rows: Rows) -> Room:
     )  # fmt: skip
 
 
-def state_of(cut: Cut, rows: Rows, nodes: Nodes, smallest: int, seed: int) -> State:
+def state_of(cut: Cut, rows: CutRows, nodes: Nodes, smallest: int, seed: int) -> CutState:
     """Return the classes of a cut, which is the best so far but of no known cost."""
     labels = cut[rows.places]
     word, cost = nodes.word[labels].sum(axis=1, dtype=np.uint64), nodes.cost[labels].sum(axis=1)
@@ -127,7 +127,7 @@ def state_of(cut: Cut, rows: Rows, nodes: Nodes, smallest: int, seed: int) -> St
         [(rows.counts * np.where(kept, cost, UNIT)).sum(), rows.counts[~kept].sum(), np.iinfo(np.int64).max],
         np.int64,
     )
-    return State(
+    return CutState(
         cut.copy(),
         word,
         cost,
@@ -142,9 +142,9 @@ def state_of(cut: Cut, rows: Rows, nodes: Nodes, smallest: int, seed: int) -> St
 
 @kernel
 def anneal(
-    rows: Rows,
+    rows: CutRows,
     nodes: Nodes,
-    state: State,
+    state: CutState,
     room: Room,
     smallest: int,
     allowed: int,
@@ -170,9 +170,9 @@ def anneal(
 
 @kernel
 def propose(
-    rows: Rows,
+    rows: CutRows,
     nodes: Nodes,
-    state: State,
+    state: CutState,
     room: Room,
     smallest: int,
     allowed: int,
@@ -241,7 +241,9 @@ def _is_parent(nodes: Nodes, cut: Cut, node: int) -> bool:
 
 
 @kernel
-def regroup(rows: Rows, nodes: Nodes, state: State, room: Room, node: int, smallest: int) -> tuple[int, int]:
+def regroup(
+    rows: CutRows, nodes: Nodes, state: CutState, room: Room, node: int, smallest: int
+) -> tuple[int, int]:
     """Group the rows below a node by their new labels; return the change of cost and of suppressed records."""
     first, last = rows.starts[nodes.low[node]], rows.starts[nodes.high[node]]
     column = first // rows.counts.size
@@ -287,7 +289,7 @@ def regroup(rows: Rows, nodes: Nodes, state: State, room: Room, node: int, small
 
 
 @kernel
-def accept(rows: Rows, nodes: Nodes, state: State, room: Room, node: int) -> None:
+def accept(rows: CutRows, nodes: Nodes, state: CutState, room: Room, node: int) -> None:
     """Give the rows below a node the labels and classes that `regroup` has just tried."""
     low, high = nodes.low[node], nodes.high[node]
     first, last = rows.starts[low], rows.starts[high]

@@ -31,9 +31,9 @@ from veil.plan.prepare import Prepared
 from veil.recoding.costs import of_cells
 from veil.recoding.subtree import kernels
 from veil.recoding.subtree.annealing import Annealing
-from veil.recoding.subtree.branch_and_bound import BranchAndBound
-from veil.recoding.subtree.forest import Cut, Forest, forest_of
-from veil.recoding.subtree.judge import Judge
+from veil.recoding.subtree.branch_and_bound import CutSearch
+from veil.recoding.subtree.forest import Cut, CutForest, forest_of
+from veil.recoding.subtree.judge import CutJudge
 
 SHARE = 0.5
 """Largest share of the time for each search of a full-domain optimum, which hardly ever needs it."""
@@ -116,8 +116,8 @@ class _Search:
     def __post_init__(self) -> None:
         self.started = time.perf_counter() - compiling_seconds()
         prepared = self.prepared
-        self.judge = Judge(prepared, self.models)
-        self.forest: Forest = forest_of(
+        self.judge = CutJudge(prepared, self.models)
+        self.forest: CutForest = forest_of(
             self.judge.hierarchies, self.judge.costs, prepared.codes, prepared.minimum, prepared.maximum
         )
         self.starts: list[Cut] = []
@@ -168,7 +168,7 @@ class _Search:
         """
         share = EXACT if self.judge.evaluator.allowed else 1 - EXACT
         end = self.elapsed + share * (self.seconds - self.elapsed)
-        exact = BranchAndBound(self.forest, self.rows, self.judge, self._report)
+        exact = CutSearch(self.forest, self.rows, self.judge, self._report)
         finished = exact.run(
             lambda: sys.maxsize if self.best is None else self.cost,
             lambda: self.over() or self.elapsed >= end,
@@ -190,7 +190,7 @@ class _Search:
         return self.consider(self.forest.levels(cut))
 
     @functools.cached_property
-    def rows(self) -> kernels.Rows:
+    def rows(self) -> kernels.CutRows:
         """Return the distinct rows of the sample."""
         table, encoding = self.prepared.sample.table, self.prepared.encoding
         places = np.empty((len(table), len(encoding.names)), np.int32)

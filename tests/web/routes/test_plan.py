@@ -141,7 +141,7 @@ def test_the_plan_says_which_ways_of_recoding_it_refuses(client, table):
     assert told["refused"] == {}
     told = client.change(suppression_limit=0.05)
     assert told["refused"].keys() == {"FromTheStart"}
-    told = client.change(quality="discernibility", recoding={"kind": "Cells"})
+    told = client.change(quality="ambiguity", recoding={"kind": "Cells"})
     assert told["refused"].keys() == {"FromTheStart", "Cells", "Subtree"}
     assert told["problem"] == told["refused"]["Cells"]
     assert client.change(recoding=None)["problem"] is None

@@ -49,7 +49,7 @@ def test_figures_are_those_of_the_library_and_each_has_the_change_that_takes_it(
 
 
 def test_each_way_is_tried_whatever_recoding_the_plan_has(client, draft):
-    client.change(quality="discernibility", recoding={"kind": "Cells"})
+    client.change(quality="ambiguity", recoding={"kind": "Cells"})
     body = {"ways": ["full-domain", "subtree", "cells", "microaggregation"], "time_limit": 1}
     ways = {each["name"]: each for each in client.result(client.post("/api/v1/ways", json=body))["ways"]}
     assert ways["full-domain"]["set"] == {"way": "search", "recoding": None}

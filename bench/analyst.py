@@ -92,12 +92,10 @@ def _from_statsmodels(name: str) -> Task:
     table = pa.Table.from_pandas(data, preserve_index=False)
     columns, target = {
         "fair": (["age", "yrs_married", "children", "religious", "educ", "occupation_husb", "rate_marriage"], "occupation"),
-        "randhie": (["xage", "educdec", "linc", "child", "black", "female"], "hlthg"),
+        "randhie": (["mdvis", "disea", "lncoins", "idp", "hlthf", "hlthp"], "hlthg"),
     }[name]  # fmt: skip
     if name == "randhie":
-        whole = {
-            each: np.round(np.array(table[each])).astype(np.int64) for each in ("xage", "linc", "educdec")
-        }
+        whole = {each: np.round(np.array(table[each])).astype(np.int64) for each in ("disea", "lncoins")}
         table = pa.table({**{each: table[each] for each in (*columns, target)}, **whole})
     return Task(
         table.select([*columns, target]), {column: _halved(table[column]) for column in columns}, target

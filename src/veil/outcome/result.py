@@ -116,11 +116,14 @@ class CellLevels(Sequence[RecodedPart]):
     @property
     def of_rows(self) -> NDArray[np.uint8]:
         """The levels of each row; those of the first part for rows of none."""
+        if len(self) == 1:
+            return np.broadcast_to(self.vectors[0], (self.part.size, self.vectors.shape[1]))
         return self.vectors[np.maximum(self.part, 0)]
 
     def of_column(self, j: int) -> list[int]:
         """The different levels of a column, also of a table without rows."""
-        levels: list[int] = np.unique(self.of_rows[:, j] if self.part.size else self.vectors[:, j]).tolist()
+        there = self.of_rows if self.part.size and len(self) > 1 else self.vectors
+        levels: list[int] = np.unique(there[:, j]).tolist()
         return levels
 
     @functools.cached_property

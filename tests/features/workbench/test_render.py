@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 
+from support.browser import needs_chromium
 from veil.web.app import PAGE
 
-CHROMIUM = os.environ.get("VEIL_CHROMIUM") or shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium (make servers installs it)")
+pytestmark = needs_chromium
 
 ORIGIN = "http://localhost:1"
 # Nothing of the page itself: a place to render into, and what the tests use.
@@ -24,16 +22,6 @@ START = """async () => {
   window.rows = (names) => html`<ul>${names.map((name) => html`<li key=${name} id=${name}><input value=${name} /></li>`)}</ul>`;
   window.order = () => [...root.querySelectorAll("li")].map((each) => each.id).join("");
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -271,13 +271,14 @@ class RankedRelation:
         table = table.select(**self.keys.words(table), **self._values.words(table))
         *packed, weights = self._count_rows(table, table.columns)
         split = len(self.keys.names)
+        packings: tuple[Packing, ...] = (self.keys,)
         if by_row:
             order = np.lexsort(packed)
             packed, weights = [each[order] for each in packed], weights[order]
-        packings = (self.keys, self._values) if by_row else (self.keys,)
-        words, item_of_row = (
-            (np.stack(packed), np.arange(weights.size)) if by_row else _distinct(np.stack(packed[:split]))
-        )
+            packings = (self.keys, self._values)
+            words, item_of_row = np.stack(packed), np.arange(weights.size)
+        else:
+            words, item_of_row = _distinct(np.stack(packed[:split]))
         codes = self._values.unpack(packed[split:])
         items = words.shape[1]
         histograms = tuple(
